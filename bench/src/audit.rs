@@ -9,6 +9,7 @@ use octroi_gateway::audit::{AuditLog, Options};
 use tokio::process::Command;
 
 use crate::process::{BenchGateway, BenchPolicy, program};
+use crate::report::{self, grouped};
 use crate::{BenchResult, cpu};
 
 const RECORDS: u64 = 10_000_000;
@@ -24,7 +25,8 @@ pub(crate) async fn long_log(n_records: Option<u64>) -> BenchResult<()> {
     let n_records = n_records.unwrap_or(RECORDS);
     let directory = tempfile::tempdir()?;
     let data = directory.path().join("data");
-    println!("\n| {n_records} records | seconds | CPU seconds | KiB of memory at most |\n|---|---|---|---|");
+    let records = format!("{} records", grouped(n_records));
+    report::table("A long audit log", &[&records, "seconds", "CPU seconds", "KiB of memory at most"]);
     let begun = Instant::now();
     let before = cpu::time_of(std::process::id());
     fill(&data.join("audit"), n_records).await?;
@@ -144,5 +146,5 @@ async fn measured(what: &str, data: &Path, arguments: &[&str]) -> BenchResult<()
 }
 
 fn row(what: &str, elapsed: Duration, used: Duration, kib: u64) {
-    println!("| {what} | {:.1} | {:.1} | {kib} |", elapsed.as_secs_f64(), used.as_secs_f64());
+    println!("| {what} | {:.1} | {:.1} | {} |", elapsed.as_secs_f64(), used.as_secs_f64(), grouped(kib));
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::BenchResult;
 use crate::http_load::{LoadClient, LoadTarget};
 use crate::process::{BenchGateway, BenchPeer, BenchPolicy, OTHER_TOOLS, http_entry, stdio_entry};
+use crate::report::{self, grouped};
 
 const FEW: u64 = 200;
 const MANY: u64 = 1_200;
@@ -24,10 +25,18 @@ struct Cost {
 
 /// Prints the difference between many and few calls, so that start and shutdown cancel out.
 pub(crate) async fn instructions() -> BenchResult<()> {
-    println!(
-        "\n| era | server | policy | instructions per call | of these: answering, deciding, recording | search table | SHA-256 in software |"
+    report::table(
+        "Instructions",
+        &[
+            "era",
+            "server",
+            "policy",
+            "instructions per call",
+            "of these: answering, deciding, recording",
+            "search table",
+            "SHA-256 in software",
+        ],
     );
-    println!("|---|---|---|---|---|---|---|");
     for (era, transport, policy) in [
         ("modern", "http", BenchPolicy::None),
         ("modern", "http", BenchPolicy::Rules),
@@ -40,10 +49,8 @@ pub(crate) async fn instructions() -> BenchResult<()> {
         let many = counted(era, transport, policy, MANY).await?;
         let Cost { total, table, hashes } = many - few;
         let answering = total.saturating_sub(table + hashes);
-        println!(
-            "| {era} | {transport} | {} | {total} | {answering} | {table} | {hashes} |",
-            policy.as_str()
-        );
+        let numbers = [total, answering, table, hashes].map(grouped).join(" | ");
+        println!("| {era} | {transport} | {} | {numbers} |", policy.as_str());
     }
     Ok(())
 }

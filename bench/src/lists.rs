@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::http_load::{LoadClient, LoadTarget};
 use crate::process::{BenchGateway, BenchPolicy, program};
+use crate::report::{self, grouped_size};
 use crate::{BenchResult, cpu};
 
 const SERVERS: usize = 50;
@@ -38,8 +39,8 @@ pub(crate) async fn remembered() -> BenchResult<()> {
         client.list().await?;
     }
     let used = cpu::time_of(octroi).saturating_sub(before) / LISTS;
-    println!("\n| servers, none running | tools | octroi µs per list |\n|---|---|---|");
-    println!("| {SERVERS} | {n_tools} | {:.0} |", used.as_secs_f64() * 1e6);
+    report::table("Lists", &["servers, none running", "tools", "octroi µs per list"]);
+    println!("| {SERVERS} | {} | {:.0} |", grouped_size(n_tools), used.as_secs_f64() * 1e6);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod cpu;
 mod http_load;
 mod lists;
 mod process;
+mod report;
 mod sessions;
 mod stdio_load;
 mod table;
@@ -28,6 +29,7 @@ const SPAN: Duration = Duration::from_secs(1);
 async fn main() -> BenchResult<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_selected = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
+    report::build().await?;
     // More arguments select rows: `calls legacy http 16`.
     if is_selected("calls") {
         table::calls(&arguments).await?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::http_load::{self, LoadClient, LoadTarget, Measured};
 use crate::process::{BenchGateway, BenchPeer, http_entry, stdio_entry};
+use crate::report::{self, grouped, grouped_size};
 use crate::{BenchResult, CLIENTS, SPAN, cpu, stdio_load};
 
 const ERAS: [&str; 2] = ["modern", "legacy"];
@@ -18,16 +19,43 @@ pub(crate) async fn calls(words: &[String]) -> BenchResult<()> {
     let eras = chosen(&ERAS, words, |era| (*era).to_owned());
     let servers = chosen(&SERVERS, words, |server| (*server).to_owned());
     let clients = chosen(&CLIENTS, words, ToString::to_string);
-    println!(
-        "| era | server | clients | server µs, p50, p99 | relay µs, p50, p99 | octroi µs, p50, p99 | octroi / relay: CPU, p50, p99 | octroi / server | calls/s |"
+    report::table(
+        "Calls compared with a relay",
+        &[
+            "era",
+            "server",
+            "clients",
+            "direct: server µs, p50, p99",
+            "relay µs, p50, p99",
+            "octroi µs, p50, p99",
+            "octroi / relay: CPU, p50, p99",
+            "octroi / server",
+            "calls/s",
+        ],
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    let mut rows = Vec::new();
     for era in &eras {
         for server in &servers {
             for n_clients in &clients {
-                row(era, server, *n_clients).await?;
+                rows.push((format!("{server}, {era}, {n_clients}"), row(era, server, *n_clients).await?));
             }
         }
+    }
+    // What users want to know first, from the same measurements.
+    report::table(
+        "What Octroi adds to a call",
+        &[
+            "server, era, clients",
+            "p50 through a relay",
+            "through Octroi",
+            "p99 through a relay",
+            "through Octroi",
+        ],
+    );
+    for (row, (relay, octroi)) in &rows {
+        let [p50, p99] = [0.5, 0.99]
+            .map(|share| [relay, octroi].map(|way| milliseconds(way.measured.quantile(share))).join(" | "));
+        println!("| {row} | {p50} | {p99} |");
     }
     Ok(())
 }
@@ -74,7 +102,8 @@ impl Way {
     }
 }
 
-async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<()> {
+/// Prints a row; returns the calls through the relay and through Octroi.
+async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(Way, Way)> {
     let (tool, published) = match server {
         "sdk" => ("test_simple_text", "peer_test_simple_text"),
         _ => ("echo", "peer_echo"),
@@ -117,20 +146,20 @@ async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(
         server_used += cpu::time_of(server_process).saturating_sub(before);
     }
     println!(
-        "| {era} | {server} | {n_clients} | {} | {} | {} | {} | {:.2} | {:.0} |",
+        "| {era} | {server} | {n_clients} | {} | {} | {} | {} | {:.2} | {} |",
         direct.text(),
         floor.text(),
         through.text(),
         through.compared_with(&floor),
         through.cpu() / per_call(server_used, &through.measured),
-        through.measured.calls() as f64 / through.measured.span.as_secs_f64(),
+        grouped(per_second(&through.measured)),
     );
-    Ok(())
+    Ok((floor, through))
 }
 
 /// Whether a call costs the same however many tools are listed and however many sessions are idle.
 pub(crate) async fn flat() -> BenchResult<()> {
-    println!("\n| tools | idle sessions | octroi µs per call |\n|---|---|---|");
+    report::table("Many tools and idle sessions", &["tools", "idle sessions", "octroi µs per call"]);
     for (tools, sessions) in [(1, 0), (1_000, 0), (1, 10_000)] {
         let peer = BenchPeer::http("modern", tools).await?;
         let gateway = BenchGateway::start(&http_entry(&peer.url)).await?;
@@ -145,13 +174,18 @@ pub(crate) async fn flat() -> BenchResult<()> {
         let before = cpu::time_of(octroi);
         let measured = http_load::run(&target, 16, SPAN).await?;
         let used = per_call(cpu::time_of(octroi).saturating_sub(before), &measured);
-        println!("| {tools} | {sessions} | {used:.1} |");
+        println!("| {} | {} | {used:.1} |", grouped_size(tools), grouped_size(sessions));
     }
     Ok(())
 }
 
 fn per_call(used: Duration, measured: &Measured) -> f64 {
     used.as_secs_f64() * 1e6 / measured.calls().max(1) as f64
+}
+
+fn per_second(measured: &Measured) -> u64 {
+    let calls = u128::try_from(measured.calls()).unwrap_or_default();
+    u64::try_from(calls * 1_000 / measured.span.as_millis().max(1)).unwrap_or(u64::MAX)
 }
 
 fn milliseconds(latency: Duration) -> String {

@@ -1,6 +1,6 @@
 //! Access rules: who may use an operation or read a resource.
 
-use octroi_core::{Principal, Role};
+use octroi_core::{Principal, PrincipalKind};
 
 /// The part of `/mcp` that a principal sees. The token decides it, not the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,11 +15,12 @@ impl Face {
     /// All faces.
     pub const ALL: [Self; 2] = [Self::Management, Self::Agent];
 
-    /// The face for a role.
-    pub const fn of(role: Role) -> Self {
-        match role {
-            Role::Human => Self::Management,
-            Role::Agent => Self::Agent,
+    /// The face for a kind of principal; services have none.
+    pub const fn of(kind: PrincipalKind) -> Option<Self> {
+        match kind {
+            PrincipalKind::Person => Some(Self::Management),
+            PrincipalKind::Agent | PrincipalKind::Session => Some(Self::Agent),
+            PrincipalKind::Service => None,
         }
     }
 }
@@ -27,19 +28,23 @@ impl Face {
 /// An access rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Any person, for any object.
+    /// Administrators.
+    Admins,
+    /// People: administrators for every object, members for what is everybody's or their own.
     People,
     /// An agent, for itself only.
     OwnAgent,
-    /// Any person, and an agent for itself.
+    /// People as above, and an agent for itself.
     PeopleAndOwnAgent,
 }
 
 /// The object of a request, as the request names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectRef<'a> {
-    /// The gateway as a whole, or many objects together.
+    /// The gateway as a whole, or many objects together. A list has what its caller may see.
     Gateway,
+    /// What only administrators have to do with.
+    Administration,
     /// The caller itself.
     Caller,
     /// A server, by name.
@@ -48,19 +53,34 @@ pub enum ObjectRef<'a> {
     Tool(&'a str),
     /// An agent, by id.
     Agent(&'a str),
+    /// An agent, by id, that may not exist yet.
+    NewAgent(&'a str),
+    /// A user, by name.
+    User(&'a str),
+    /// A token, by id.
+    Token(&'a str),
     /// An approval, by id.
     Approval(&'a str),
     /// A proposed policy, by id.
     Proposal(i64),
 }
 
-/// The owner of an object.
+/// Whom an object belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner<'a> {
-    /// The gateway, or everybody.
-    Gateway,
-    /// An agent.
-    Agent(&'a str),
+    /// Everybody.
+    Everyone,
+    /// The administrators.
+    Admins,
+    /// A user.
+    User(&'a str),
+    /// An agent, and with it the agent's owner.
+    Agent {
+        /// The agent.
+        agent: &'a str,
+        /// Its owner.
+        user: &'a str,
+    },
     /// There is no such object.
     Nobody,
 }
@@ -74,8 +94,10 @@ pub enum AccessVerdict {
     Unauthenticated,
     /// This kind of principal is never permitted.
     Forbidden,
-    /// The object does not exist or belongs to another agent. Both look the same, so that nobody learns of
-    /// the other's.
+    /// Only administrators are permitted.
+    AdminsOnly,
+    /// The object does not exist or belongs to somebody else. Both look the same, so that nobody learns of the
+    /// other's.
     NotFound,
 }
 
@@ -101,25 +123,44 @@ impl Access {
         let Some(principal) = principal else {
             return AccessVerdict::Unauthenticated;
         };
-        if !self.has_face(Face::of(principal.role)) {
+        if !Face::of(principal.kind()).is_some_and(|face| self.has_face(face)) {
             return AccessVerdict::Forbidden;
         }
-        let own = principal.agent_id.as_deref();
-        match (principal.role, owner) {
-            // A token without an agent owns nothing.
-            (Role::Agent, _) if own.is_none() => AccessVerdict::Forbidden,
-            (Role::Human, Owner::Gateway | Owner::Agent(_)) => AccessVerdict::Permitted,
-            (Role::Agent, Owner::Agent(owner)) if own == Some(owner) => AccessVerdict::Permitted,
-            (Role::Agent, Owner::Gateway | Owner::Agent(_)) | (Role::Human | Role::Agent, Owner::Nobody) => {
-                AccessVerdict::NotFound
+        match principal {
+            Principal::Person(_) => self.permits_person(principal, owner),
+            Principal::Agent(_) | Principal::Session(_) => match owner {
+                Owner::Agent { agent, .. } if principal.agent_id().is_some_and(|own| **own == *agent) => {
+                    AccessVerdict::Permitted
+                }
+                Owner::Everyone | Owner::Admins | Owner::User(_) | Owner::Agent { .. } | Owner::Nobody => {
+                    AccessVerdict::NotFound
+                }
+            },
+            Principal::Service(_) => AccessVerdict::Forbidden,
+        }
+    }
+
+    fn permits_person(self, person: &Principal, owner: Owner<'_>) -> AccessVerdict {
+        // A member does not learn from it whether the object exists.
+        if self == Self::Admins && !person.is_admin() {
+            return AccessVerdict::AdminsOnly;
+        }
+        match owner {
+            Owner::Nobody => AccessVerdict::NotFound,
+            Owner::Everyone => AccessVerdict::Permitted,
+            _ if person.is_admin() => AccessVerdict::Permitted,
+            Owner::Admins => AccessVerdict::AdminsOnly,
+            Owner::User(user) | Owner::Agent { user, .. } if **person.user() == *user => {
+                AccessVerdict::Permitted
             }
+            Owner::User(_) | Owner::Agent { .. } => AccessVerdict::NotFound,
         }
     }
 
     /// Whether a face offers it at all.
     pub const fn has_face(self, face: Face) -> bool {
         match face {
-            Face::Management => matches!(self, Self::People | Self::PeopleAndOwnAgent),
+            Face::Management => matches!(self, Self::Admins | Self::People | Self::PeopleAndOwnAgent),
             Face::Agent => matches!(self, Self::OwnAgent | Self::PeopleAndOwnAgent),
         }
     }
@@ -127,21 +168,27 @@ impl Access {
     /// The rule in words, for the reference pages.
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::People => "people",
+            Self::Admins => "administrators",
+            Self::People => "people; members, what is theirs",
             Self::OwnAgent => "agents, for themselves",
-            Self::PeopleAndOwnAgent => "people; agents, their own",
+            Self::PeopleAndOwnAgent => "people; members and agents, what is theirs",
         }
     }
 }
 
-impl<'a> ObjectRef<'a> {
+impl ObjectRef<'_> {
     /// The owner, if the reference tells it; `None` if it must be looked up.
-    pub fn owner(self, principal: &'a Principal) -> Option<Owner<'a>> {
+    pub const fn owner(self) -> Option<Owner<'static>> {
         match self {
-            Self::Gateway | Self::Server(_) | Self::Tool(_) => Some(Owner::Gateway),
-            Self::Caller => Some(principal.agent_id.as_deref().map_or(Owner::Gateway, Owner::Agent)),
-            Self::Agent(agent) => Some(Owner::Agent(agent)),
-            Self::Approval(_) | Self::Proposal(_) => None,
+            Self::Gateway | Self::Server(_) | Self::Tool(_) => Some(Owner::Everyone),
+            Self::Administration => Some(Owner::Admins),
+            Self::Caller
+            | Self::Agent(_)
+            | Self::NewAgent(_)
+            | Self::User(_)
+            | Self::Token(_)
+            | Self::Approval(_)
+            | Self::Proposal(_) => None,
         }
     }
 }

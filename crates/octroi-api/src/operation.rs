@@ -137,6 +137,9 @@ impl OperationEntry {
     /// the error of one that does not exist, which is no error of this one.
     pub fn all_errors(&self) -> Vec<ErrorCode> {
         let mut errors = vec![ErrorCode::Unauthenticated, ErrorCode::InvalidParams];
+        if matches!(self.access, Access::Admins) {
+            errors.push(ErrorCode::AdminsOnly);
+        }
         if matches!(self.effect, Effect::Changes { .. } | Effect::Calls) {
             errors.push(ErrorCode::AuditUnavailable);
         }

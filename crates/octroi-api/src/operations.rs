@@ -9,7 +9,9 @@ pub mod pins;
 pub mod policies;
 pub mod proposals;
 pub mod servers;
+pub mod tokens;
 pub mod tools;
+pub mod users;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +29,7 @@ pub struct Group {
 }
 
 /// All operations, by subject.
-pub static OPERATIONS: [Group; 10] = [
+pub static OPERATIONS: [Group; 12] = [
     Group { title: "Servers", operations: servers::OPERATIONS },
     Group { title: "Health", operations: health::OPERATIONS },
     Group { title: "Configuration", operations: config::OPERATIONS },
@@ -35,6 +37,8 @@ pub static OPERATIONS: [Group; 10] = [
     Group { title: "Approvals", operations: approvals::OPERATIONS },
     Group { title: "Pins", operations: pins::OPERATIONS },
     Group { title: "Agents", operations: agents::OPERATIONS },
+    Group { title: "Users", operations: users::OPERATIONS },
+    Group { title: "Tokens", operations: tokens::OPERATIONS },
     Group { title: "Policies", operations: policies::OPERATIONS },
     Group { title: "Proposals", operations: proposals::OPERATIONS },
     Group { title: "Audit", operations: audit::OPERATIONS },

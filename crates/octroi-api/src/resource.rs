@@ -28,6 +28,8 @@ pub enum ResourceKind {
     AgentApproval,
     HeldPins,
     Agents,
+    Users,
+    Tokens,
     ActivePolicy,
     ActivePolicyAlias,
     AgentPolicyState,

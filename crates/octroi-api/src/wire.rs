@@ -9,9 +9,10 @@ use octroi_core::audit::{Kind, Ruling};
 use octroi_core::decision::Outcome;
 use octroi_core::pin::{ChangeClass, PinKind, PinPolicy, Severity};
 use octroi_core::policy::Level;
+use octroi_core::principal::TokenKind;
 use octroi_core::tool::{Risk, Source};
 use octroi_core::trust::Trust;
-use octroi_core::{Health, Lifecycle};
+use octroi_core::{Health, Lifecycle, UserRole};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -118,12 +119,14 @@ words! {
     "the state" ApprovalState:
         Pending Approved DeniedContinue DeniedAbort Expired Cancelled Orphaned Claimed Done;
     "the level" Level: Floor Global Agent;
+    "the role" UserRole: Admin Member;
+    "the kind of token" TokenKind: Human Agent Session Service;
     "the decision" Ruling: Allow Ask DenyContinue DenyAbort;
     "the kind" Kind:
         ToolInvocationStart ToolInvocationEnd PolicyDecision PolicyViolation ApprovalRequested ApprovalResolved
         PolicyChanged ProposalCreated ProposalResolved ServerChanged ConfigReloaded TokenChanged AuthFailed
         ToolDefinitionChanged QuotaWarning QuotaExceeded AuditPurged AuditOpened AdministrativeChange
-        RequestStart RequestEnd ArgumentRevealed StateSnapshot;
+        RequestStart RequestEnd ArgumentRevealed StateSnapshot AgentChanged UserChanged PinChanged;
 }
 
 impl WireWord for Risk {

@@ -10,7 +10,7 @@ use cedar_policy::{
     Context, Entities, Entity, EntityUid, Request as CedarRequest, Response,
     RestrictedExpression as Expression,
 };
-use octroi_core::Role;
+use octroi_core::PrincipalKind;
 use octroi_core::arguments::Exactness;
 use octroi_core::facts::Facts;
 use octroi_core::tool::Risk;
@@ -46,7 +46,7 @@ pub struct Agent<'a> {
     /// Its id, as policies name it.
     pub id: &'a str,
     /// Person or program.
-    pub role: Role,
+    pub kind: PrincipalKind,
     /// The profile it runs under; empty if it has none.
     pub profile: &'a str,
 }
@@ -275,7 +275,7 @@ fn entities<'a>(
 
 fn agent_attributes(agent: &Agent<'_>, used: &UsedParts) -> HashMap<String, Expression> {
     let mut parts = Parts::new(used);
-    parts.put_text("role", agent.role.as_str());
+    parts.put_text("role", agent.kind.as_str());
     parts.put_text("profile", agent.profile);
     parts.pairs.into_iter().collect()
 }

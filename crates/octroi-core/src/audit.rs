@@ -6,12 +6,14 @@
 
 pub mod chain;
 pub mod checkpoint;
+mod decision;
 mod entry;
 mod event;
 mod filter;
 mod key;
 pub mod merkle;
 pub mod purge;
+mod session;
 mod words;
 
 pub use chain::Hash;
@@ -21,4 +23,5 @@ pub use event::{Actor, CallId, Event};
 pub use filter::Filter;
 pub use key::{PublicKey, SigningKey};
 pub use purge::Purge;
+pub use session::session_name;
 pub use words::{ActorKind, Kind, Level, Ruling, SourceType};

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::agent::AgentContext;
 use crate::arguments::{Exactness, read_exactly};
 use crate::facts::Facts;
-use crate::principal::{Principal, Role};
+use crate::principal::{Principal, PrincipalKind};
 use crate::tool::ToolDescriptor;
 
 mod evaluation;
@@ -44,8 +44,8 @@ impl ReadOtherParams {
 
 /// One tool call: its caller, tool and arguments.
 pub struct Call<'a> {
-    /// The role of the caller.
-    pub role: Role,
+    /// The kind of the caller.
+    pub kind: PrincipalKind,
     /// The state of the calling agent.
     pub context: &'a AgentContext,
     /// The tool.
@@ -76,9 +76,9 @@ impl<'a> Call<'a> {
         find_facts: &'a dyn Fn() -> Facts,
         now_ms: i64,
     ) -> Self {
-        let agent = principal.agent_id.as_deref().unwrap_or_default();
-        let role = principal.role;
-        Self { role, ..Self::imagined(Some(agent), context, tool, arguments, find_facts, now_ms) }
+        let agent = principal.agent_id().map(|agent| &**agent).unwrap_or_default();
+        let kind = principal.kind();
+        Self { kind, ..Self::imagined(Some(agent), context, tool, arguments, find_facts, now_ms) }
     }
 
     /// A hypothetical call, for tests and dry runs of policies.
@@ -91,7 +91,7 @@ impl<'a> Call<'a> {
         now_ms: i64,
     ) -> Self {
         Self {
-            role: Role::Agent,
+            kind: PrincipalKind::Agent,
             context,
             tool,
             arguments,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::AgentContext;
-use crate::principal::{TokenHash, Tokens, hash_token};
+use crate::principal::{TokenEntries, TokenHash, hash_token};
 use crate::server::ServerSpec;
 use crate::substitute::{Lookup, ReferenceKind};
 use crate::syntax::{Map, Member, Node, Origin, Value};
@@ -28,6 +28,7 @@ mod forms;
 mod gates;
 pub mod keys;
 mod listed;
+mod notify;
 mod overrides;
 mod policy;
 mod problem;
@@ -40,19 +41,22 @@ mod secrets;
 mod sections;
 mod settings;
 mod show;
+mod tls;
 mod tokens;
 mod variables;
 
 pub use approvals::{ApprovalsSection, PinsSection};
 pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults, SyslogAddress};
-pub use client_limits::ClientLimits;
+pub use client_limits::{ClientLimits, WrongTokenLimits};
 pub use fields::Layer;
 pub use gates::GateSpec;
+pub use notify::{NotifySection, Told};
 pub use policy::{AgentSpec, DenialStyle, PolicySection};
 pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;
 pub use settings::{AutoReload, DEFAULT_LISTEN, McpSection, ServerSection};
 pub use show::{EffectiveConfig, Origins, Setting, problem as problem_as_json};
+pub use tls::TlsFiles;
 pub use tokens::TokenSettings;
 
 /// The inputs of a configuration.
@@ -136,7 +140,7 @@ pub struct Config {
     /// All usable servers, including disabled ones.
     pub servers: Vec<ServerSpec>,
     /// The accepted tokens.
-    pub tokens: Tokens,
+    pub tokens: TokenEntries,
     /// Settings of each token, by its hash.
     pub token_settings: HashMap<TokenHash, TokenSettings>,
     /// `[policy]`: what is allowed, needs approval, or is denied.
@@ -147,6 +151,8 @@ pub struct Config {
     pub approvals: ApprovalsSection,
     /// `[pins]`: how new or changed tools are treated.
     pub pins: PinsSection,
+    /// `[notify]`: who is told that a person is needed.
+    pub notify: NotifySection,
     /// `[audit]`: what is recorded.
     pub audit: AuditSection,
     /// `[[quotas]]`: limits on calls.
@@ -261,7 +267,7 @@ fn add_tokens(config: &mut Config, nodes: &[Node], context: &settings::Context<'
         let (token, displayed, problems) =
             context.token(node, number, (config.policy.errors, errors_setting.as_ref()));
         config.problems.extend(problems);
-        let Some(tokens::Token { hash, principal, settings }) = token else {
+        let Some(tokens::Token { hash, entry, settings }) = token else {
             continue;
         };
         if config.tokens.contains(&hash) {
@@ -269,7 +275,7 @@ fn add_tokens(config: &mut Config, nodes: &[Node], context: &settings::Context<'
             config.problems.push(left_out(&node.origin, subject, "it is the same as another one"));
             continue;
         }
-        config.tokens.insert(hash, principal);
+        config.tokens.insert(hash, entry);
         config.token_settings.insert(hash, settings);
         config.effective.tokens.push(displayed);
     }

@@ -4,6 +4,7 @@
 //! makes a [`Permit`], and nothing can be sent to a server without one. The first denial ends the evaluation.
 //! A gate that requires approval does not, because a later gate may still deny the call.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::call::Call;
@@ -17,6 +18,7 @@ mod access;
 mod gate;
 mod outcome;
 mod profile;
+mod sentence;
 mod trace;
 
 pub use access::is_allowed;
@@ -63,7 +65,7 @@ pub struct Circumstances<'a> {
 }
 
 /// What can satisfy a request for approval besides a person.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Ask {
     /// Anything that allows the call.
     Soft,
@@ -79,11 +81,18 @@ pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
         Walk { trace: Trace::new(circumstances.policies.revision(call.agent())), asks: Vec::new() };
     let (server, tool) = (circumstances.server, &call.tool.name);
     match walk.past_every_gate(call, circumstances) {
-        Err(denial) => Decision::Deny(denial.with(walk.trace)),
+        Err(stopped) => {
+            let sentence =
+                walk.trace.verdicts().last().map(|last| sentence::of_verdict(last, call, stopped.is_abort));
+            Decision::Deny(stopped.with(sentence.unwrap_or_default(), walk.trace))
+        }
         Ok(()) if walk.asks.is_empty() => {
             Decision::Allow(Permit::new(server.clone(), Some(Arc::clone(tool)), walk.trace))
         }
-        Ok(()) => Decision::Ask(UnapprovedCall::new(server.clone(), Arc::clone(tool), walk.trace)),
+        Ok(()) => {
+            walk.say_why(call);
+            Decision::Ask(UnapprovedCall::new(server.clone(), Arc::clone(tool), walk.trace))
+        }
     }
 }
 
@@ -97,7 +106,11 @@ pub fn decide_other(
     let mut walk = Walk { trace: Trace::new(revision), asks: Vec::new() };
     let walked = walk.scope(switched_off).and_then(|()| walk.check(Gate::Pinning, held));
     match walked {
-        Err(denial) => Decision::Deny(denial.with(walk.trace)),
+        Err(stopped) => {
+            let last = walk.trace.verdicts().last();
+            let reason = last.and_then(|verdict| verdict.reason.clone()).unwrap_or_default();
+            Decision::Deny(stopped.with(reason, walk.trace))
+        }
         Ok(()) => Decision::Allow(Permit::new(server.clone(), None, walk.trace)),
     }
 }
@@ -105,21 +118,21 @@ pub fn decide_other(
 /// A denial without its trace.
 struct Stopped {
     gate: Gate,
-    reason: String,
     is_abort: bool,
     fault: Fault,
 }
 
 impl Stopped {
-    fn with(self, trace: Trace) -> Denial {
-        Denial { gate: self.gate, reason: self.reason, is_abort: self.is_abort, fault: self.fault, trace }
+    fn with(self, reason: String, trace: Trace) -> Denial {
+        Denial { gate: self.gate, reason, is_abort: self.is_abort, fault: self.fault, trace }
     }
 }
 
 /// The evaluation of a call.
 struct Walk {
     trace: Trace,
-    asks: Vec<Ask>,
+    /// What asks, and the position of its verdict.
+    asks: Vec<(Ask, usize)>,
 }
 
 impl Walk {
@@ -154,9 +167,9 @@ impl Walk {
                 // A rule's author knew that the tool needs the admin token; a profile knows nothing about the
                 // tool.
                 (Some(reason), Effect::Ask) if gate == Gate::AdminToken => {
-                    self.ask(gate, Ask::Firm, reason, None)
+                    self.ask(gate, Ask::Firm, Some(reason), None)
                 }
-                (Some(reason), Effect::Ask) => self.ask(gate, Ask::Soft, reason, None),
+                (Some(reason), Effect::Ask) => self.ask(gate, Ask::Soft, Some(reason), None),
             }
         }
         Ok(())
@@ -164,7 +177,7 @@ impl Walk {
 
     fn custom(&mut self, verdicts: &[CustomVerdict]) -> Result<(), Stopped> {
         for verdict in verdicts {
-            let reason = verdict.reason.clone().unwrap_or_else(|| format!("gate `{}` objects", verdict.name));
+            let reason = verdict.reason.clone();
             let by = Some(verdict.name.clone());
             match verdict.outcome {
                 Outcome::Pass => {
@@ -181,7 +194,7 @@ impl Walk {
     fn trusted(&mut self, tool: &ToolDescriptor) {
         if tool.trust == Trust::Low && !tool.side_effects.is_empty() {
             let reason = format!("server `{}` has low trust and the tool has side effects", tool.source_id);
-            self.ask(Gate::Trust, Ask::Hard, reason, None);
+            self.ask(Gate::Trust, Ask::Hard, Some(reason), None);
         }
     }
 
@@ -207,17 +220,17 @@ impl Walk {
                     reason: verdict.reason,
                     by: Some(verdict.by),
                 });
-                self.asks.retain(|ask| *ask == Ask::Hard);
+                self.asks.retain(|(ask, _)| *ask == Ask::Hard);
             }
             Some((gate, verdict)) => self.ask_for_policy(gate, verdict),
             None => match call.context.profile.otherwise(call.tool) {
                 Otherwise::Allow => {
                     self.pass(Gate::Profile)?;
-                    self.asks.retain(|ask| *ask != Ask::Soft);
+                    self.asks.retain(|(ask, _)| *ask != Ask::Soft);
                 }
                 Otherwise::Ask => {
-                    let reason = profile::reason_to_ask(call.context.profile, call.tool);
-                    self.ask(Gate::Profile, Ask::Soft, reason, None);
+                    let reason = sentence::of_profile(call.context.profile, call.tool);
+                    self.ask(Gate::Profile, Ask::Soft, Some(reason), None);
                 }
             },
         }
@@ -233,19 +246,18 @@ impl Walk {
         match verdict {
             Err(error) => {
                 let reason = format!("the {} policy cannot be evaluated: {error}", gate.as_str());
-                self.stop(gate, reason, None, false, Fault::Evaluator)
+                self.stop(gate, Some(reason), None, false, Fault::Evaluator)
             }
             Ok(Some(verdict)) if verdict.word >= Word::Deny => {
-                let reason = verdict.reason.unwrap_or_else(|| format!("{} denies it", verdict.by));
-                self.stop(gate, reason, Some(verdict.by), verdict.word == Word::Abort, Fault::Policy)
+                let is_abort = verdict.word == Word::Abort;
+                self.stop(gate, verdict.reason, Some(verdict.by), is_abort, Fault::Policy)
             }
             Ok(verdict) => Ok(verdict),
         }
     }
 
     fn ask_for_policy(&mut self, gate: Gate, verdict: PolicyVerdict) {
-        let reason = verdict.reason.unwrap_or_else(|| format!("{} asks", verdict.by));
-        self.ask(gate, Ask::Hard, reason, Some(verdict.by));
+        self.ask(gate, Ask::Hard, verdict.reason, Some(verdict.by));
     }
 
     fn check(&mut self, gate: Gate, objection: Option<&str>) -> Result<(), Stopped> {
@@ -261,25 +273,36 @@ impl Walk {
         Ok(())
     }
 
-    fn ask(&mut self, gate: Gate, ask: Ask, reason: String, by: Option<String>) {
-        self.trace.push(Verdict { gate, outcome: Outcome::Ask, reason: Some(reason), by });
-        self.asks.push(ask);
+    fn ask(&mut self, gate: Gate, ask: Ask, reason: Option<String>, by: Option<String>) {
+        self.asks.push((ask, self.trace.verdicts().len()));
+        self.trace.push(Verdict { gate, outcome: Outcome::Ask, reason, by });
+    }
+
+    /// Says why approval is needed. What only a person can answer comes first; then the default of the profile, which
+    /// would ask anyway, is not worth a sentence.
+    fn say_why(&mut self, call: &Call<'_>) {
+        self.asks.sort_by_key(|(ask, _)| Reverse(*ask));
+        let strongest = self.asks.first().map_or(Ask::Soft, |(ask, _)| *ask);
+        let verdicts = self.asks.iter().filter_map(|(_, position)| self.trace.verdicts().get(*position));
+        let verdicts = verdicts.filter(|verdict| strongest == Ask::Soft || verdict.gate != Gate::Profile);
+        let sentences = verdicts.map(|verdict| sentence::of_verdict(verdict, call, false)).collect();
+        self.trace.set_asks(sentences);
     }
 
     fn deny<T>(&mut self, gate: Gate, reason: String) -> Result<T, Stopped> {
-        self.stop(gate, reason, None, false, Fault::Policy)
+        self.stop(gate, Some(reason), None, false, Fault::Policy)
     }
 
     fn stop<T>(
         &mut self,
         gate: Gate,
-        reason: String,
+        reason: Option<String>,
         by: Option<String>,
         is_abort: bool,
         fault: Fault,
     ) -> Result<T, Stopped> {
-        self.trace.push(Verdict { gate, outcome: Outcome::Deny, reason: Some(reason.clone()), by });
-        Err(Stopped { gate, reason, is_abort, fault })
+        self.trace.push(Verdict { gate, outcome: Outcome::Deny, reason, by });
+        Err(Stopped { gate, is_abort, fault })
     }
 }
 

@@ -32,6 +32,19 @@ pub fn show_time(at_ms: i64) -> String {
     format!("{at:.3}Z")
 }
 
+/// Formats a length of time for people, rounded to the nearest: `90 s`, `12 min`, `5 h`, `3 d`. Each unit is used
+/// up to twice the next one, so that the number is never off by more than a quarter.
+pub fn show_span(milliseconds: i64) -> String {
+    let in_units = |unit_ms: i64| (milliseconds.max(0).saturating_add(unit_ms / 2)) / unit_ms;
+    for (unit_ms, name, limit) in [(1_000, "s", 120), (60_000, "min", 120), (3_600_000, "h", 48)] {
+        // Rounded before it is compared: 119.9 s are 2 min, not 120 s.
+        if in_units(unit_ms) < limit {
+            return format!("{} {name}", in_units(unit_ms));
+        }
+    }
+    format!("{} d", in_units(DAY_MS))
+}
+
 /// jiff also reads other forms of ISO 8601, such as `20270131T1200+01[Europe/Paris]`. Here only RFC 3339 is
 /// accepted.
 fn has_rfc3339_form(text: &str) -> bool {
@@ -44,6 +57,34 @@ fn has_rfc3339_form(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_are_rounded_to_the_nearest() {
+        for (milliseconds, expected) in [
+            (-5_000, "0 s"),
+            (0, "0 s"),
+            (499, "0 s"),
+            (500, "1 s"),
+            (59_900, "60 s"),
+            (60_000, "60 s"),
+            (90_000, "90 s"),
+            (119_499, "119 s"),
+            // Two minutes rather than 120 seconds.
+            (119_500, "2 min"),
+            (149_999, "2 min"),
+            (150_000, "3 min"),
+            (3_599_900, "60 min"),
+            (5_400_000, "90 min"),
+            (7_199_900, "2 h"),
+            (47 * 3_600_000, "47 h"),
+            (47 * 3_600_000 + 1_800_000, "2 d"),
+            (60 * 3_600_000, "3 d"),
+            (90 * DAY_MS, "90 d"),
+            (i64::MAX, "106751991168 d"),
+        ] {
+            assert_eq!(show_span(milliseconds), expected, "{milliseconds}");
+        }
+    }
 
     #[test]
     fn times_are_read_and_written() {

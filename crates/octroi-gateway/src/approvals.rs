@@ -25,7 +25,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
 use crate::api_error::error_for_agent;
-use crate::audit_recorder::{AuditRecorder, OtherParams};
+use crate::audit_recorder::{AuditRecorder, Initiator, OtherParams};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
@@ -44,6 +44,7 @@ mod remember;
 mod showing;
 mod steady_clock;
 mod waiting;
+mod word;
 
 pub use decisions::Choice;
 use grants::CallAuthorization;
@@ -51,6 +52,7 @@ pub use remember::{Remember, RememberScope, Until};
 pub use showing::ShownArguments;
 use steady_clock::SteadyClock;
 use waiting::Waiting;
+pub(crate) use word::PersonsWord;
 
 /// Calls that wait for approval, and the decisions about them.
 pub struct Approvals {
@@ -64,7 +66,16 @@ pub struct Approvals {
     clock: SteadyClock,
     waiting: Waiting,
     /// The base URL of the pages for people, once Octroi listens.
-    page: ArcSwapOption<String>,
+    page: ArcSwapOption<PageBase>,
+}
+
+/// Where people reach the approval pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PageBase {
+    /// As the configuration says.
+    Configured(String),
+    /// Where Octroi listens; a proxy in front of it may know better.
+    Listening(String),
 }
 
 /// A call that needs approval.
@@ -80,8 +91,6 @@ pub(crate) struct CallToApprove<'a> {
     pub(crate) call: CallId,
     /// The context of the caller.
     pub(crate) context: &'a AgentContext,
-    /// When its client sent it.
-    pub(crate) since_ms: i64,
     /// The position of a call that is being resumed.
     pub(crate) position: Option<&'a Position>,
     pub(crate) grant: Option<&'a Grant>,
@@ -128,6 +137,8 @@ pub(crate) struct GrantedCall {
     pub(crate) approval: Option<String>,
     /// Parameters that replace the caller's, if a person edited them.
     pub(crate) edited: Option<Box<Params>>,
+    /// What a person said about it, for its client.
+    pub(crate) word: Option<Box<PersonsWord>>,
     /// Its reservation in the quotas.
     pub(crate) reservation: QuotaReservation,
 }
@@ -196,21 +207,42 @@ impl Approvals {
     }
 
     /// Sets the base URL of the pages for people, once it is known.
-    pub fn set_page(&self, base: Option<String>) {
-        self.page.store(base.map(Arc::new));
+    pub fn set_page(&self, page: PageBase) {
+        self.page.store(Some(Arc::new(page)));
+    }
+
+    /// The address of the page about an approval, as the client of this caller reaches it.
+    pub(super) fn page_for(&self, caller: &Caller, id: &str) -> Option<String> {
+        let page = self.page.load();
+        let base = match (page.as_deref()?, &caller.base) {
+            (PageBase::Configured(base), _) | (PageBase::Listening(base), None) => base,
+            (PageBase::Listening(_), Some(base)) => &**base,
+        };
+        Some(format!("{base}/approvals/{id}"))
+    }
+
+    /// The base URL of the pages for people, once it is known.
+    fn page(&self) -> Option<String> {
+        self.page.load().as_deref().map(|base| match base {
+            PageBase::Configured(base) | PageBase::Listening(base) => base.clone(),
+        })
     }
 
     /// The instruction for the person who has to approve.
-    pub(crate) fn invitation(&self, approval: &Approval) -> String {
+    pub(crate) fn invitation(&self, caller: &Caller, approval: &Approval) -> String {
         let Approval { id, binding, reasons, .. } = approval;
-        let page = self.page.load();
-        let page = page.as_deref().map(|base| format!(", or open {base}/approvals/{id}"));
+        let page = self.page_for(caller, id).map(|page| format!(", or open {page}"));
         format!(
             "A person has to approve this call of {}: run `octroi approve {id}`{}. Asked because: {}.",
             binding.tool,
             page.unwrap_or_default(),
             reasons.join("; "),
         )
+    }
+
+    /// The address of the page of an approval, once Octroi listens.
+    pub fn page_of(&self, id: &str) -> Option<String> {
+        self.page().map(|base| format!("{base}/approvals/{id}"))
     }
 
     /// The next round of a call that was approved and begun.
@@ -239,7 +271,7 @@ impl Approvals {
     ) -> Result<Settled, StoreError> {
         let Some(persistence) = &self.persistence else {
             let reason = "approval is required, but this gateway has no persistent storage; run `octroi up`";
-            return Ok(Settled::Refused(denial::evaluator_error(reason)));
+            return Ok(Settled::Refused(denial::not_made(ErrorCode::StorageUnavailable, reason)));
         };
         let store = persistence.store();
         let binding = binding(asking, question.trace().revision);
@@ -284,6 +316,10 @@ impl Approvals {
         // Operators who try a call do not wait: they can approve it themselves.
         let wait = settings.wait.filter(|_| asking.caller.on_behalf_of.is_none()).unwrap_or_default();
         let decided = self.wait_for(store, asking, &approval, wait, elicitation.clone()).await?;
+        if !self.governance.identity().is_valid(&asking.caller.principal) {
+            self.record_revoked(&Initiator::of_caller(asking.caller), asking.tool.descriptor.id.as_str());
+            return Ok(refuse(asking, denial::revoked()));
+        }
         match decided.state {
             // The decision added a rule, or the policies changed while the approval was pending.
             ApprovalState::Approved if decided.binding.policy_revision != binding.policy_revision => {
@@ -294,7 +330,10 @@ impl Approvals {
             }
             ApprovalState::Pending => Ok(match (asking.caller.era, elicitation) {
                 (Era::Modern, Some(params)) => self.send_to_page(asking, &decided, params),
-                _ => refuse(asking, denial::pending(&decided)),
+                _ => refuse(
+                    asking,
+                    denial::pending(&decided, self.page_for(asking.caller, &decided.id).as_deref()),
+                ),
             }),
             _ => Ok(refuse(
                 asking,
@@ -333,7 +372,7 @@ impl Approvals {
             edited_arguments: None,
             risk: descriptor.risk.as_str().to_owned(),
             side_effects: descriptor.side_effects.iter().map(str::to_owned).collect(),
-            reasons: question.trace().asks().map(str::to_owned).collect(),
+            reasons: question.trace().asks().to_vec(),
             requested_at_ms: now_ms,
             expires_at_ms: now_ms.saturating_add(milliseconds(expires)),
             decided_at_ms: None,
@@ -356,6 +395,7 @@ impl Approvals {
                 return Ok(Err(self.governance.beyond_quota(call, asking.context, &reason)));
             }
         };
+        self.waiting.asked(&requested.approval.id, asking.caller.principal.token());
         for replaced in &requested.replaced {
             self.waiting.wake(&replaced.id);
             self.record(replaced, Kind::ApprovalResolved);
@@ -371,14 +411,13 @@ impl Approvals {
 
     /// The elicitation for a client that can show a page, if it can.
     fn elicitation(&self, asking: &CallToApprove<'_>, approval: &Approval) -> Option<Bytes> {
-        let base = self.page.load();
-        let base = base.as_deref()?;
+        let page = self.page_for(asking.caller, &approval.id)?;
         let tool = &approval.binding.tool;
         let mut params = json!({
             "mode": "url",
-            "url": format!("{base}/approvals/{}", approval.id),
+            "url": page,
             "elicitationId": approval.id,
-            "message": format!("A person has to approve this call of {tool}."),
+            "message": format!("A person has to approve this call of {tool}: {}.", approval.reasons.join("; ")),
         });
         if asking.caller.era == Era::Legacy {
             params["_meta"] = own_metadata(approval);
@@ -390,7 +429,7 @@ impl Approvals {
 
     fn send_to_page(&self, asking: &CallToApprove<'_>, approval: &Approval, params: Bytes) -> Settled {
         let position = Position::Approval(approval.id.clone());
-        let principal = asking.caller.principal.id.to_string();
+        let principal = asking.caller.principal.id().to_string();
         let Some(state) = self.sealer.seal_position(position, principal, asking.digest, None) else {
             return refused("the call's state cannot be sealed");
         };
@@ -414,8 +453,8 @@ fn binding(asking: &CallToApprove<'_>, policy_revision: u64) -> Binding {
     let descriptor = &asking.tool.descriptor;
     let principal = &asking.caller.principal;
     Binding {
-        principal: principal.id.to_string(),
-        agent: principal.agent_id.as_deref().map(str::to_owned),
+        principal: principal.id().to_string(),
+        agent: principal.agent_id().map(ToString::to_string),
         tool: descriptor.id.to_string(),
         definition_hash: descriptor.definition_hash,
         arguments_hash: hash_of(asking),

@@ -31,6 +31,7 @@ mod writer;
 mod tests;
 
 pub use error::AuditError;
+pub(crate) use export::wanted_events;
 pub use export::{ExportError, ExportFormat, Exported, export};
 pub use follower::Follower;
 pub(crate) use found::{FoundLog, LogFacts};
@@ -39,7 +40,7 @@ pub use handlers::{AuditHandler, Delivery, HandlerError, HandlerReading, Handlin
 pub use log::{AuditLog, Durability, Opened, Options};
 pub(crate) use missing::{MissingParts, missing_parts};
 pub use proof::{Proof, ProofError, check_proof, prove};
-pub use purge::Purged;
+pub use purge::{PurgeLimits, Purged};
 pub use reader::{LogReader, Record, Records};
 pub use recover::Cut;
 pub use unfinished::Unfinished;

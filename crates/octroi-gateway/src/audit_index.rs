@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
 use crate::audit::{AuditHandler, AuditLog, HandlerError, HandlerReading, HandlerSet, LogReader};
-use crate::audit_recorder::{AuditRecorder, RecordLimit};
+use crate::audit_recorder::AuditRecorder;
 use crate::persistence::Persistence;
 use crate::subscriptions::Subscriptions;
 
@@ -41,7 +41,7 @@ pub struct AuditIndex {
     hurry: Notify,
     /// One shared reader, because it caches record positions. `None` while it is in use.
     reader: Mutex<Option<LogReader>>,
-    refusals: Mutex<RecordLimit>,
+    refusals: refusals::Refusals,
     /// Held while records are purged: two purges at once would conflict.
     purging: tokio::sync::Mutex<()>,
     handlers: HandlerSet,
@@ -61,11 +61,16 @@ impl AuditIndex {
             persistence,
             recorder: Arc::clone(recorder),
             subscriptions: Arc::clone(subscriptions),
-            settings: watch::Sender::new(Arc::default()),
+            // Nothing is removed before the configuration says what is kept.
+            settings: watch::Sender::new(Arc::new(AuditSection {
+                retention: None,
+                max_bytes: None,
+                ..AuditSection::default()
+            })),
             projected: watch::Sender::new(0),
             hurry: Notify::new(),
             reader: Mutex::default(),
-            refusals: Mutex::default(),
+            refusals: refusals::Refusals::default(),
             purging: tokio::sync::Mutex::default(),
             handlers: HandlerSet::default(),
             snapshot: tokio::sync::Mutex::default(),

@@ -12,20 +12,20 @@ use arc_swap::ArcSwap;
 use octroi_core::agent::AgentContext;
 use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::config::{AuditSection, Durability as Wanted, KeptResults};
-use octroi_core::decision::{Denial, Trace};
+use octroi_core::decision::{Denial, Gate, Trace};
 use octroi_core::pin::JsonError;
 use octroi_core::redact::{Redactor, Revealed, View};
 use octroi_core::tool::{Risk, Source, ToolDescriptor};
-use octroi_core::{Clock, Principal, Role};
+use octroi_core::{Clock, Principal, PrincipalKind};
 use octroi_upstream::BackgroundTasks;
 use serde_json::Value;
-use tracing::error;
+use tracing::{debug, error};
 
 use crate::audit::{AuditError, AuditLog, Durability};
 use crate::caller::Caller;
 use crate::change::{ChangeAuthor, FiledUnder};
 use summary::summary;
-use violations::Violations;
+use violations::{DeniedRequest, Limits};
 
 mod limit;
 mod other_params;
@@ -51,7 +51,7 @@ pub(crate) struct AuditRecorder {
     /// Random, so that calls of two runs do not share an id.
     base: u64,
     n_calls: AtomicU64,
-    violations: Violations,
+    limits: Limits,
 }
 
 /// Who does something, and for which agent.
@@ -65,16 +65,17 @@ pub(crate) struct Initiator {
 
 impl Initiator {
     pub(crate) fn of(principal: &Principal) -> Self {
-        let kind = match principal.role {
-            Role::Human => ActorKind::User,
-            Role::Agent => ActorKind::Agent,
-        };
-        Self { kind, id: Arc::clone(&principal.id), agent: principal.agent_id.clone(), session: None }
+        Self {
+            kind: actor_kind(principal),
+            id: Arc::clone(principal.id()),
+            agent: principal.agent_id().cloned(),
+            session: principal.session_id().cloned(),
+        }
     }
 
     /// The sender of a request: the person, if one tries a call as an agent.
     pub(crate) fn of_caller(caller: &Caller) -> Self {
-        let initiator = Self::of(&caller.principal);
+        let initiator = Self { session: caller.session.clone(), ..Self::of(&caller.principal) };
         match &caller.on_behalf_of {
             Some(person) => Self { kind: ActorKind::User, id: Arc::clone(person), ..initiator },
             None => initiator,
@@ -83,6 +84,14 @@ impl Initiator {
 
     fn actor(&self) -> Actor<'_> {
         Actor { kind: self.kind, id: &self.id }
+    }
+}
+
+/// The kind of actor that a principal is in records.
+pub(crate) fn actor_kind(principal: &Principal) -> ActorKind {
+    match principal.kind() {
+        PrincipalKind::Person => ActorKind::User,
+        PrincipalKind::Agent | PrincipalKind::Session | PrincipalKind::Service => ActorKind::Agent,
     }
 }
 
@@ -113,7 +122,7 @@ impl AuditRecorder {
             tasks,
             base: u64::from_le_bytes(base),
             n_calls: AtomicU64::new(0),
-            violations: Violations::default(),
+            limits: Limits::default(),
         }
     }
 
@@ -196,11 +205,23 @@ impl AuditRecorder {
         denial: &Denial,
         now_ms: i64,
     ) -> Result<(), AuditError> {
+        let gate = denial.gate.as_str();
+        let denied = DeniedRequest {
+            initiator: described.initiator,
+            server: &described.tool.source_id,
+            tool: Some(described.tool.id.as_str()),
+            method: "tools/call",
+            gate,
+            reason: &self.redact(&denial.reason),
+        };
+        self.report_denial(&denied, now_ms);
+        if denial.gate == Gate::Quota {
+            self.quota_exceeded(described.initiator, described.tool, denied.reason);
+        }
         let Some(log) = &self.log else {
             return Ok(());
         };
-        let context =
-            self.call_context(described, denial.trace(), Some((denial.gate.as_str(), &denial.reason)));
+        let context = self.call_context(described, denial.trace(), Some((gate, &denial.reason)));
         let mut event = call_event(described, Kind::PolicyViolation, now_ms);
         event.call = Some(call);
         event.level = Level::Warn;
@@ -341,6 +362,7 @@ impl CallRecord {
     /// Records how the call ended, without waiting for the disk.
     pub(crate) async fn end(mut self, outcome: &str, result: Option<&[u8]>) {
         self.is_open = false;
+        self.report_end(outcome);
         let recorder = Arc::clone(&self.recorder);
         let Some(log) = &recorder.log else {
             return;
@@ -350,6 +372,19 @@ impl CallRecord {
         if let Err(error) = appending.await {
             error!(call = %self.call, %error, hint = error.hint(), "the end of a call was not recorded");
         }
+    }
+
+    fn report_end(&self, outcome: &str) {
+        debug!(
+            call.id = %self.call,
+            server.name = &*self.server,
+            tool = self.tool.as_deref(),
+            agent = self.initiator.agent.as_deref(),
+            success = outcome == "completed",
+            outcome,
+            duration_ms = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "called"
+        );
     }
 
     fn end_context(&self, outcome: &str, result: Option<&[u8]>) -> String {
@@ -403,6 +438,7 @@ impl Drop for CallRecord {
         if !self.is_open {
             return;
         }
+        self.report_end("cancelled");
         let Some(log) = self.recorder.log.clone() else {
             return;
         };

@@ -28,8 +28,12 @@ pub struct Caller {
     pub log_level: Option<String>,
     /// Whether it presented the admin token.
     pub has_admin_token: bool,
+    /// Where its client reaches Octroi, as in `https://gate.example`, if a proxy in front of Octroi says that.
+    pub base: Option<Arc<str>>,
     /// Principal and session: the calls of one owner may see each other's questions.
     pub owner: Owner,
+    /// How records name its session; `None` in the era without sessions.
+    pub session: Option<Arc<str>>,
     /// The connection to the client.
     pub client: Arc<dyn Client>,
 }

@@ -80,6 +80,39 @@ impl<T, E> PlannedChange<T, E> {
         }
     }
 
+    /// Makes another change first, with the same record.
+    pub fn after<U>(self, first: PlannedChange<U, E>) -> Self
+    where
+        T: 'static,
+        U: 'static,
+        E: 'static,
+    {
+        let Self { mut subject, before, mut after, filed_under, applying } = self;
+        subject["with"] = first.subject;
+        after["with"] = first.after;
+        let first = first.applying;
+        let applying = Box::pin(async move {
+            first.await?;
+            applying.await
+        });
+        Self { subject, before, after, filed_under, applying }
+    }
+
+    /// Does something more once the change is made.
+    pub fn then(self, more: impl Future<Output = Result<(), E>> + Send + 'static) -> Self
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        let applying = self.applying;
+        let applying = Box::pin(async move {
+            let made = applying.await?;
+            more.await?;
+            Ok(made)
+        });
+        Self { applying, ..self }
+    }
+
     /// Makes the change.
     pub async fn apply(self) -> Result<T, E> {
         self.applying.await

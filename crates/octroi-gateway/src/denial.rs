@@ -53,20 +53,24 @@ pub(crate) fn withdrawn(reason: &str, style: DenialStyle) -> Answer {
     denial_answer(error, style)
 }
 
-/// The decision failed, so the call is denied.
-pub(crate) fn evaluator_error(reason: &str) -> Answer {
-    let code = ErrorCode::PolicyEvaluatorError;
-    let error = denial_error(code, "deny_continue", None, reason).with_detail("type", code.as_str());
-    denial_answer(error, DenialStyle::Rpc)
+/// Octroi itself failed before the call was made. No policy and no gate failed, so this is no denial of theirs.
+pub(crate) fn not_made(code: ErrorCode, reason: &str) -> Answer {
+    let error = ApiError::new(code, format!("{code}: {reason}")).with_reason(reason);
+    rpc_error(&error.for_agent()).into()
+}
+
+/// A person would have to be asked, and cannot be.
+pub(crate) fn unaskable() -> Answer {
+    let reason = "approval is not possible for this request";
+    let code = ErrorCode::PolicyDeniedContinue;
+    denial_answer(denial_error(code, "deny_continue", Some("person"), reason), DenialStyle::Rpc)
 }
 
 /// The store failed, so the call is denied. People find the details in the log and in the status.
 pub(crate) fn store_failed(what: &str, error: &StoreError) -> Answer {
     tracing::error!(%error, hint = error.hint(), "{what}");
-    evaluator_error(&format!(
-        "{what}: {}; the operator finds out more with `octroi status`",
-        error.for_caller()
-    ))
+    let reason = format!("{what}: {}; the operator finds out more with `octroi status`", error.for_caller());
+    not_made(ErrorCode::StorageUnavailable, &reason)
 }
 
 /// The token of a waiting call was taken away before it was made.
@@ -100,25 +104,29 @@ pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
 }
 
 /// The decision is pending: a result that explains how to come back, because a model can read it.
-pub(crate) fn pending(approval: &Approval) -> Answer {
+pub(crate) fn pending(approval: &Approval, page: Option<&str>) -> Answer {
     let Approval { id, reasons, expires_at_ms, .. } = approval;
+    let at_page = page.map(|page| format!("at {page} or ")).unwrap_or_default();
+    let expires = show_time(*expires_at_ms);
     let text = format!(
-        "This call waits for a person's approval ({id}): {}. Nothing has been done yet. Ask your user to run \
-         `octroi approve {id}`, then make the identical call again before {}; do not change its arguments.",
+        "This call waits for a person's approval ({id}): {}. Nothing has been done yet. Tell your user to decide \
+         {at_page}with `octroi approve {id}`, then make the identical call again before {expires}; do not change \
+         its arguments.",
         reasons.join("; "),
-        show_time(*expires_at_ms),
     );
     let error = ApiError::new(ErrorCode::ApprovalPending, "")
         .with_hint(format!("a person has to run `octroi approve {id}`; then make the identical call again"))
         .with_detail("approval", id.as_str())
+        .with_detail("page", page)
         .with_detail("reasons", json!(reasons))
-        .with_detail("expires", show_time(*expires_at_ms));
+        .with_detail("expires", expires);
     failed_result(&text, &error)
 }
 
 /// The audit log cannot be written, so the call is not made.
 pub(crate) fn unrecorded(error: &dyn std::fmt::Display) -> Answer {
-    evaluator_error(&format!("the call cannot be recorded, so it is not made: {error}"))
+    let reason = format!("the call cannot be recorded, so it is not made: {error}");
+    not_made(ErrorCode::AuditUnavailable, &reason)
 }
 
 /// Whether a server's error uses a code or a word that is reserved for Octroi.

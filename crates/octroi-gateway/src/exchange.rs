@@ -184,7 +184,7 @@ impl Exchange<'_> {
             }
             Some(Position::Pending(number, _)) => return Box::pin(self.resume(number)).await,
         }
-        let slot = self.upstream.call_slot(&self.caller.principal.id).await.map_err(Failure::Unavailable)?;
+        let slot = self.upstream.call_slot(self.caller.principal.id()).await.map_err(Failure::Unavailable)?;
         let mut outcome = self.exchange(round.clone()).await;
         // Reads may be repeated; a tool is never called twice.
         if self.envelope.method().is_read()
@@ -199,7 +199,7 @@ impl Exchange<'_> {
     /// Makes the call, again for each round of questions.
     async fn exchange(&self, mut round: Round) -> Result<AnswerAndOutcome, Failure> {
         let Caller { principal, owner, era, .. } = self.caller;
-        let sharer = Sharer { user: &principal.id, session: owner, era: *era };
+        let sharer = Sharer { user: principal.id(), session: owner, era: *era };
         let connection = self.upstream.connection_for(&sharer, &self.caller.capabilities).await;
         let connection = connection.map_err(Failure::Unavailable)?;
         if self.target.tool.is_some() {

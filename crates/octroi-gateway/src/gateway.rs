@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use octroi_api::operations::config::ConfigDifference;
 use octroi_core::audit::{Kind, Level};
@@ -18,10 +18,11 @@ use octroi_store::Cipher;
 use octroi_upstream::{BackgroundTasks, Context, HttpClient, Spawner, UpstreamError};
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use crate::alerts::Alert;
 use crate::answer::Answer;
 use crate::approvals::Approvals;
 use crate::audit::Unfinished;
@@ -31,8 +32,10 @@ use crate::caller::Caller;
 use crate::carried::CarriedKeys;
 use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
+use crate::identity::Identity;
 use crate::inspector::Inspector;
 use crate::metrics::ToolReading;
+use crate::notifier::Notifier;
 use crate::persistence::Persistence;
 use crate::pipeline::Pipeline;
 use crate::policy_error::PolicyError;
@@ -44,6 +47,7 @@ use crate::subscriptions::{Filter, Listener, Notice, Subscriber, Subscriptions};
 use crate::tasks::Tasks;
 use crate::view::View;
 
+mod problems;
 mod recording;
 #[cfg(test)]
 mod tests;
@@ -54,6 +58,7 @@ const EVENTS_QUEUED: usize = 1024;
 /// Lists are fetched again after this time even if no change was announced.
 const REFRESH_EVERY: Duration = Duration::from_mins(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
+const FORGET_EVERY: Duration = Duration::from_hours(1);
 
 /// The data plane: each part owns its own state and knows only those below it.
 pub struct Gateway {
@@ -63,13 +68,16 @@ pub struct Gateway {
     recorder: Arc<AuditRecorder>,
     audit: Arc<AuditIndex>,
     subscriptions: Arc<Subscriptions>,
+    identity: Arc<Identity>,
     governance: Arc<Governance>,
     registry: Arc<Registry>,
     servers: Arc<Servers>,
     approvals: Arc<Approvals>,
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
+    notifier: Arc<Notifier>,
     problems: ArcSwap<Vec<String>>,
+    certificate_problem: ArcSwapOption<String>,
     waiting_changes: ArcSwap<WaitingChanges>,
 }
 
@@ -126,9 +134,10 @@ impl Gateway {
         let persistence = persistence.map(Arc::new);
         let kept = || persistence.clone();
         let recorder = Arc::new(AuditRecorder::new(log, context.tasks.clone(), clock.clone()));
-        let subscriptions = Arc::new(Subscriptions::default());
+        let subscriptions = Arc::new(Subscriptions::new(clock.clone()));
         let audit = Arc::new(AuditIndex::new(&context, kept(), &recorder, &subscriptions));
-        let governance = Arc::new(Governance::new(&context, kept(), &subscriptions));
+        let identity = Arc::new(Identity::new(&context, kept(), &subscriptions));
+        let governance = Arc::new(Governance::new(&context, kept(), &subscriptions, &identity));
         let offered = builtin.as_ref().map(|builtin| builtin.offered()).unwrap_or_default();
         let registry = Registry::new(clock.clone(), kept(), &recorder, &subscriptions, &governance, &offered);
         let registry = Arc::new(registry);
@@ -152,6 +161,7 @@ impl Gateway {
             exchanges,
             tasks: Tasks::default(),
         });
+        let notifier = Arc::new(Notifier::new(&context, &recorder));
         let gateway = Arc::new(Self {
             context,
             persistence,
@@ -159,13 +169,16 @@ impl Gateway {
             recorder,
             audit,
             subscriptions,
+            identity,
             governance,
             registry,
             servers,
             approvals,
             inspector,
             pipeline,
+            notifier,
             problems: ArcSwap::default(),
+            certificate_problem: ArcSwapOption::default(),
             waiting_changes: ArcSwap::default(),
         });
         gateway.record_losses().await;
@@ -173,7 +186,16 @@ impl Gateway {
         gateway.audit.start();
         let tasks = &gateway.context.tasks;
         tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
+        tasks.spawn(
+            "deliver-notices",
+            Arc::clone(&gateway.subscriptions).deliver(gateway.context.shutdown.clone()),
+        );
+        let telling = Arc::clone(&gateway.notifier).run(gateway.subscriptions.alerts());
+        tasks.spawn("notify", telling);
         tasks.spawn("sweep", Arc::clone(&gateway).look_after());
+        let shutdown = gateway.context.shutdown.clone();
+        tasks.spawn("tokens", Arc::clone(&gateway.identity).look_after(shutdown));
+        tasks.spawn("ended-tokens", Arc::clone(&gateway.approvals).follow_ended_tokens());
         gateway.servers.apply(specs, true);
         Ok(gateway)
     }
@@ -195,6 +217,7 @@ impl Gateway {
         let Some(persistence) = &self.persistence else {
             return;
         };
+        self.identity.recall(persistence.store()).await;
         self.approvals.recall(persistence.store()).await;
         self.registry.recall(persistence).await;
         self.servers.recall(persistence).await;
@@ -238,6 +261,7 @@ impl Gateway {
         self.context.redactor.set(Arc::clone(&redactor));
         self.recorder.set(audit, redactor);
         self.registry.set_rules(&settings);
+        self.notifier.set(settings.notify.clone());
         let is_other_list = self.governance.settings().proposals != settings.proposals;
         self.governance.set_settings(settings);
         if is_other_list {
@@ -253,6 +277,7 @@ impl Gateway {
     async fn look_after(self: Arc<Self>) {
         let mut refresh = tokio::time::interval(REFRESH_EVERY);
         let mut sweep = tokio::time::interval(SWEEP_EVERY);
+        let mut forget = tokio::time::interval(FORGET_EVERY);
         refresh.reset();
         loop {
             tokio::select! {
@@ -267,7 +292,16 @@ impl Gateway {
                     self.servers.sweep().await;
                 }
                 _ = refresh.tick() => self.servers.request_lists(),
+                _ = forget.tick() => self.forget_checks().await,
             }
+        }
+    }
+
+    /// Removes old results of health checks.
+    async fn forget_checks(&self) {
+        if let Some(persistence) = &self.persistence {
+            let retention = self.governance.settings().health_retention;
+            persistence.forget_checks(retention).await;
         }
     }
 
@@ -285,6 +319,7 @@ impl Gateway {
         self.context.shutdown.cancel();
         if let Some(persistence) = &self.persistence {
             self.governance.keep_uses();
+            self.identity.keep_uses().await;
             let last = async {
                 self.audit.record_state(SnapshotWhen::Changed).await;
                 persistence.close().await;
@@ -334,6 +369,11 @@ impl Gateway {
         self.subscriptions.listen(subscriber, filter, servers, deliver)
     }
 
+    /// What people should hear of at once, from now on. Whoever does not keep up misses some.
+    pub fn alerts(&self) -> broadcast::Receiver<Alert> {
+        self.subscriptions.alerts()
+    }
+
     /// How many subscriptions a principal has.
     pub fn n_subscriptions(&self, principal: &str) -> usize {
         self.subscriptions.count_of(principal)
@@ -367,6 +407,11 @@ impl Gateway {
     /// The registry of everything that servers offer.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// Who is who: users, tokens, and the owners of agents.
+    pub fn identity(&self) -> &Arc<Identity> {
+        &self.identity
     }
 
     /// The governance: everything that decides about calls.
@@ -412,48 +457,6 @@ impl Gateway {
     /// The metrics of every tool.
     pub fn readings(&self) -> Vec<ToolReading> {
         self.pipeline.exchanges.readings()
-    }
-
-    /// The problems of the configuration, and what else people should know about.
-    pub fn problems(&self) -> Vec<String> {
-        let mut problems = self.problems.load().to_vec();
-        if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
-            problems.push(
-                "master.key of the data directory cannot be used, so no call can wait for approval; restore it from a \
-                 backup, or move it away to make a new one, and restart"
-                    .to_owned(),
-            );
-        }
-        for upstream in self.servers.upstreams() {
-            let server = &upstream.spec().key;
-            let times = match upstream.n_killed_reapers() {
-                0 => continue,
-                1 => "once".to_owned(),
-                n_times => format!("{n_times} times"),
-            };
-            problems.push(format!(
-                "the reaper of server `{server}` was killed {times}, and what it watched was ended; see what the server \
-                 wrote with `octroi logs {server}`"
-            ));
-        }
-        problems
-    }
-
-    /// Changes of the configuration that wait for a person.
-    pub fn waiting_changes(&self) -> Arc<WaitingChanges> {
-        self.waiting_changes.load_full()
-    }
-
-    /// Sets the changes of the configuration that wait for a person.
-    pub fn set_waiting_changes(&self, waiting: WaitingChanges) {
-        self.waiting_changes.store(Arc::new(waiting));
-        self.servers.announce();
-    }
-
-    /// Sets the problems of the configuration.
-    pub fn set_problems(&self, problems: Vec<String>) {
-        self.problems.store(Arc::new(problems));
-        self.servers.announce();
     }
 }
 

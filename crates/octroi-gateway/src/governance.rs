@@ -6,21 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use octroi_core::Principal;
 use octroi_core::agent::{AgentContext, Mode, Profile};
-use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, QuotaSpec};
+use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, NotifySection, QuotaSpec};
 use octroi_core::policy::Policies;
 use octroi_core::tool::infer::InferenceRule;
-use octroi_core::{Principal, Tokens};
 use octroi_store::{AgentRecord, Store};
 use octroi_upstream::Context;
 use tracing::{error, warn};
 
 use crate::caller::Caller;
 use crate::catalogue::Catalogue;
+use crate::identity::Identity;
 use crate::persistence::Persistence;
 use crate::pin_settings::PinSettings;
 use crate::subscriptions::Subscriptions;
-use revoked::Revoked;
 
 mod agents;
 mod cedar;
@@ -30,7 +30,6 @@ mod gates;
 mod policies;
 mod proposals;
 mod quotas;
-mod revoked;
 mod uses;
 
 pub use agents::{AgentChange, AgentState, SpecChange};
@@ -48,10 +47,10 @@ pub struct GovernanceSettings {
     pub profile: Profile,
     /// The configured agents.
     pub agents: Vec<AgentSpec>,
-    /// The valid tokens.
-    pub tokens: Tokens,
     /// How approvals work.
     pub approvals: ApprovalsSection,
+    /// Who is told that a person is needed.
+    pub notify: NotifySection,
     /// How definitions are accepted.
     pub pins: PinSettings,
     /// Operator rules about the risk and side effects of tools.
@@ -72,6 +71,8 @@ pub struct GovernanceSettings {
     pub wire_name_max: Option<usize>,
     /// How long a list waits for servers that were never seen, unless it is the default.
     pub list_wait: Option<Duration>,
+    /// How long the results of health checks are kept; `None` for as long as there is space.
+    pub health_retention: Option<Duration>,
 }
 
 /// Everything that decides about calls.
@@ -91,8 +92,7 @@ pub struct Governance {
     gates: gates::Gates,
     quotas: quotas::Quotas,
     pub(crate) uses: Uses,
-    /// When tokens were last taken away.
-    revoked: Revoked,
+    identity: Arc<Identity>,
 }
 
 #[derive(Debug, Default)]
@@ -106,6 +106,7 @@ impl Governance {
         context: &Arc<Context>,
         persistence: Option<Arc<Persistence>>,
         subscriptions: &Arc<Subscriptions>,
+        identity: &Arc<Identity>,
     ) -> Self {
         Self {
             context: Arc::clone(context),
@@ -120,7 +121,7 @@ impl Governance {
             gates: gates::Gates::default(),
             quotas: quotas::Quotas::default(),
             uses: Uses::default(),
-            revoked: Revoked::default(),
+            identity: Arc::clone(identity),
         }
     }
 
@@ -139,6 +140,11 @@ impl Governance {
         }
     }
 
+    /// Who is who.
+    pub(crate) fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
     /// The current settings.
     pub(crate) fn settings(&self) -> arc_swap::Guard<Arc<GovernanceSettings>> {
         self.settings.load()
@@ -148,16 +154,8 @@ impl Governance {
     pub(crate) fn set_settings(&self, settings: GovernanceSettings) {
         self.quotas.set(&settings.quotas);
         self.gates.set(&settings.gates, &self.context);
-        let now_ms = self.context.clock.now_ms();
-        self.revoked.note(&self.settings().tokens, &settings.tokens, now_ms);
         self.settings.store(Arc::new(settings));
         self.renew();
-    }
-
-    /// Whether a token of this principal was taken away since then. A call that has waited since then may be that
-    /// token's, and is not made.
-    pub(crate) fn is_revoked(&self, principal: &Principal, since_ms: i64) -> bool {
-        self.revoked.is_since(principal, since_ms)
     }
 
     /// Replaces the operator-set contexts of agents.
@@ -175,7 +173,7 @@ impl Governance {
     /// How denials are reported to a caller.
     pub(crate) fn denial_style(&self, caller: &Caller) -> DenialStyle {
         let settings = self.settings();
-        settings.errors_of.get(&caller.principal.token).copied().unwrap_or(settings.errors)
+        settings.errors_of.get(&caller.principal.token().label).copied().unwrap_or(settings.errors)
     }
 
     /// Persists new tool usage of agents.
@@ -197,7 +195,7 @@ impl Governance {
     /// The context of the caller.
     pub(crate) fn context(&self, principal: &Principal) -> Arc<AgentContext> {
         let contexts = self.contexts.load();
-        let own = principal.agent_id.as_ref().and_then(|agent| contexts.by_agent.get(agent));
+        let own = principal.agent_id().and_then(|agent| contexts.by_agent.get(agent));
         Arc::clone(own.unwrap_or(&contexts.others))
     }
 
@@ -227,6 +225,15 @@ impl Governance {
             by_agent.insert(id.as_str().into(), Arc::new(context));
         }
         self.contexts.store(Arc::new(Contexts { by_agent, others: Arc::new(others) }));
+        // The configuration names the owner of an agent, or else whoever created it.
+        let mut owners: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+        for (id, record) in set.iter() {
+            owners.extend(record.owner.as_deref().map(|owner| (id.as_str().into(), owner.into())));
+        }
+        for agent in &settings.agents {
+            owners.extend(agent.owner.clone().map(|owner| (Arc::clone(&agent.id), owner)));
+        }
+        self.identity.set_owners(owners);
     }
 }
 

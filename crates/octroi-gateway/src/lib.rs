@@ -3,6 +3,7 @@
 //! [`Gateway`] combines the parts: each owns its own state and knows only those below it. A transport
 //! (HTTP, stdio) passes a [`Caller`] and a request, and gets an [`Answer`]; `pipeline.rs` shows the steps in order.
 
+mod alerts;
 mod answer;
 mod api_error;
 mod approvals;
@@ -19,10 +20,12 @@ mod earlier_state;
 mod exchange;
 mod gateway;
 mod governance;
+mod identity;
 mod inspector;
 mod lost_state;
 mod methods;
 mod metrics;
+mod notifier;
 mod operator_error;
 mod outcome;
 mod persistence;
@@ -42,9 +45,10 @@ mod subscriptions;
 mod tasks;
 mod view;
 
+pub use alerts::{Alert, QuarantinedDefinition, WaitingCall};
 pub use answer::Answer;
 pub use api_error::{error_message, rpc_error};
-pub use approvals::{Approvals, Choice, Remember, RememberScope, ShownArguments, Until};
+pub use approvals::{Approvals, Choice, PageBase, Remember, RememberScope, ShownArguments, Until};
 pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi, Rendered};
@@ -54,6 +58,10 @@ pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
     AgentChange, AgentState, Governance, GovernanceSettings, PolicyFile, SpecChange, check_length,
     check_result, imagine, level_of,
+};
+pub use identity::{
+    CreatedToken, Identity, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject, UserChange,
+    UserOrigin,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
@@ -75,7 +83,7 @@ pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
 pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
-pub use servers::{Changes, Refreshed, Servers};
+pub use servers::{Changes, Refreshed, Servers, SilentServer};
 pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

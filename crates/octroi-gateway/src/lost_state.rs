@@ -64,7 +64,7 @@ impl fmt::Display for Loss {
                  snapshot {newest}"
             ),
             Self::Log { n_known: Some(n_known) } => {
-                write!(formatter, "the audit log, which had {n_known} records")
+                write!(formatter, "the audit log, which had {}", octroi_core::count(*n_known, "record"))
             }
             Self::Log { n_known: None } => formatter.write_str("the audit log"),
             Self::LogEnd { last, known } => {

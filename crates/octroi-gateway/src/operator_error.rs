@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use octroi_core::Principal;
 use octroi_core::approval::{ApprovalState, Refusal};
 use octroi_core::time::show_time;
-use octroi_core::{Principal, Role};
 use octroi_store::StoreError;
 
 use crate::audit::AuditError;
@@ -93,9 +93,50 @@ pub enum OperatorError {
         /// The current hash.
         hash: String,
     },
+    /// There is no such agent.
+    #[error("there is no agent `{0}`")]
+    UnknownAgent(String),
     /// The settings of an agent are invalid.
     #[error("{0}")]
     Agent(String),
+    /// A user's name or change is invalid.
+    #[error("{0}")]
+    User(String),
+    /// There is no such user.
+    #[error("there is no user `{0}`")]
+    UnknownUser(String),
+    /// The user exists already.
+    #[error("there is a user `{0}` already")]
+    UserExists(String),
+    /// The configuration names the user.
+    #[error("the configuration names the user `{0}`")]
+    UserInFile(String),
+    /// A token's settings are invalid.
+    #[error("{0}")]
+    Token(String),
+    /// There is no such token.
+    #[error("there is no token `{0}`")]
+    UnknownToken(String),
+    /// The token has ended already.
+    #[error("token `{id}` has ended: {how}")]
+    TokenEnded {
+        /// The token's id.
+        id: String,
+        /// Who ended it, and when.
+        how: String,
+    },
+    /// The configuration has the token.
+    #[error("token `{id}` is in the configuration")]
+    TokenInFile {
+        /// The token's id.
+        id: String,
+    },
+    /// Another user has an agent with this id.
+    #[error("the agent id `{0}` is taken")]
+    AgentTaken(String),
+    /// There are no random numbers.
+    #[error("the operating system gives no random numbers")]
+    NoRandom,
     /// The change cannot be recorded in the audit log.
     #[error("this cannot be recorded, so it is not done: {0}")]
     Unrecorded(#[from] AuditError),
@@ -139,6 +180,20 @@ impl OperatorError {
             Self::SeveralAccepted(_) => "name the kind: tool, prompt, template or server".to_owned(),
             Self::ChangedAgain { .. } => "look at it again with `octroi pins`".to_owned(),
             Self::Agent(_) => "`octroi agents` shows what is set".to_owned(),
+            Self::User(_) | Self::UnknownUser(_) => "`octroi user list` shows all users".to_owned(),
+            Self::UserExists(user) => format!("`octroi token create --user {user}` makes a token for them"),
+            Self::UserInFile(_) => "change its [[tokens]] in the configuration file".to_owned(),
+            Self::Token(_) => "`octroi token create --help` explains its options".to_owned(),
+            Self::UnknownToken(_) | Self::TokenEnded { .. } => "`octroi token list` shows all tokens".to_owned(),
+            Self::TokenInFile { .. } => {
+                "remove its entry of [[tokens]] from the configuration file: it takes effect within a second"
+                    .to_owned()
+            }
+            Self::UnknownAgent(agent) => {
+                format!("`octroi agents` lists agents; `octroi token create --agent {agent}` makes this one, and a token for it")
+            }
+            Self::AgentTaken(_) => "choose another id".to_owned(),
+            Self::NoRandom => "try again".to_owned(),
             Self::Unrecorded(error) => error.hint(),
             Self::NoStore => "run `octroi up`".to_owned(),
             Self::Store(error) => error.hint(),
@@ -161,8 +216,5 @@ fn explained(refusal: &Refusal) -> String {
 }
 
 pub(crate) fn must_be_person(principal: &Principal) -> Result<(), OperatorError> {
-    match principal.role {
-        Role::Human => Ok(()),
-        Role::Agent => Err(OperatorError::NotAPerson),
-    }
+    if principal.is_person() { Ok(()) } else { Err(OperatorError::NotAPerson) }
 }

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::health::Checks;
@@ -217,7 +218,7 @@ impl Persistence {
         Ok(servers.into_iter().filter_map(|server| Some((server.key, server.enabled_override?))).collect())
     }
 
-    /// Servers that ask while calls of several clients are in progress.
+    /// Servers that ask their clients over connections that several share.
     pub(crate) async fn asking(&self) -> Result<HashSet<ServerKey>, StoreError> {
         let servers = self.store.servers().await?;
         Ok(servers.into_iter().filter(|server| server.asks_clients).map(|server| server.key).collect())
@@ -235,6 +236,14 @@ impl Persistence {
     /// The last health checks of a server, newest first.
     pub async fn checks(&self, key: &ServerKey, n_max: u32) -> Result<Vec<HealthSample>, StoreError> {
         self.store.health_samples(key, n_max).await
+    }
+
+    /// Removes results of health checks that are older than this, and those beyond what is kept of each server.
+    pub(crate) async fn forget_checks(&self, retention: Option<Duration>) {
+        let kept_ms = retention.map_or(i64::MAX, |kept| i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
+        if let Err(error) = self.store.purge_health(self.clock.now_ms().saturating_sub(kept_ms)).await {
+            warn!(%error, hint = error.hint(), "old results of health checks could not be removed");
+        }
     }
 
     /// The lists that servers last offered.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use octroi_api::ErrorCode;
 use octroi_core::agent::AgentContext;
 use octroi_core::audit::CallId;
 use octroi_core::decision::Denial;
@@ -17,7 +18,7 @@ use serde_json::Value;
 use tracing::error;
 
 use crate::answer::{self, Answer};
-use crate::approvals::{ApprovalInUse, Approvals, CallToApprove, GrantedCall, Settled};
+use crate::approvals::{ApprovalInUse, Approvals, CallToApprove, GrantedCall, PersonsWord, Settled};
 use crate::audit_recorder::{AuditRecorder, CallRecord, DescribedCall, Initiator, OtherParams, Violation};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
@@ -86,6 +87,7 @@ struct Granted {
     approval: Option<ApprovalInUse>,
     /// The request with the arguments that a person edited.
     edited: Option<Box<(Envelope, Params)>>,
+    word: Option<Box<PersonsWord>>,
     reservation: QuotaReservation,
 }
 
@@ -128,7 +130,6 @@ impl ToolCall<'_> {
             others: &self.others,
             call: self.id,
             context: &self.context,
-            since_ms: self.now_ms,
             position: self.state.as_ref().map(|state| &state.round),
             grant: self.state.as_ref().and_then(|state| state.grant.as_ref()),
             digest: self.request.digest(self.target),
@@ -239,8 +240,12 @@ impl Pipeline {
         let mut granted = self.ask(&call, decision).await?;
         let record = self.record_begin(&call, &mut granted).await?;
         let (answer, outcome) = self.make(&call, &granted).await;
+        let word = granted.word.take().filter(|_| outcome != RecordedOutcome::InputRequired);
         self.record_end(record, granted, outcome, &answer).await;
-        Ok(answer)
+        Ok(match word {
+            Some(word) => word.add_to(answer),
+            None => answer,
+        })
     }
 
     /// Identifies the caller, and the state that the call continues from.
@@ -277,7 +282,7 @@ impl Pipeline {
             return Ok(None);
         };
         let now_ms = u64::try_from(self.context.clock.now_ms()).unwrap_or_default();
-        let state = self.sealer.open(&sealed, &caller.principal.id, &request.digest(target), now_ms)?;
+        let state = self.sealer.open(&sealed, caller.principal.id(), &request.digest(target), now_ms)?;
         if self.sealer.is_lost(&state.round) {
             return Err(request.in_era(answer::lost_by_restart(target.provider.key(), envelope.method())));
         }
@@ -290,7 +295,7 @@ impl Pipeline {
             Decision::Allow(permit) => match &call.state {
                 None => match self.governance.reserve(call.to_decide(), &call.context) {
                     Ok(reservation) => {
-                        return Ok(Granted { permit, approval: None, edited: None, reservation });
+                        return Ok(Granted { permit, approval: None, edited: None, word: None, reservation });
                     }
                     Err(denial) => Settled::Denied(denial),
                 },
@@ -311,16 +316,19 @@ impl Pipeline {
     }
 
     fn take_grant(self: &Arc<Self>, call: &ToolCall<'_>, granted: GrantedCall) -> Result<Granted, Answer> {
-        let GrantedCall { permit, approval, edited, reservation } = granted;
+        let GrantedCall { permit, approval, edited, word, reservation } = granted;
         let approval = approval.map(|id| ApprovalInUse::new(&self.approvals, id));
         let edited = match edited.map(|edited| with_arguments_of(call.request.envelope, &edited)) {
             None => None,
             Some(Some(edited)) => Some(edited),
             Some(None) => {
-                return Err(denial::evaluator_error("the edited arguments cannot be put into the call"));
+                return Err(denial::not_made(
+                    ErrorCode::InternalError,
+                    "the edited arguments cannot be put into the call",
+                ));
             }
         };
-        Ok(Granted { permit, approval, edited, reservation })
+        Ok(Granted { permit, approval, edited, word, reservation })
     }
 
     /// Records a denial; returns the answer for the client.
@@ -345,7 +353,8 @@ impl Pipeline {
         match self.recorder.begin(call.id, described, granted.permit.trace(), now_ms).await {
             Ok(record) => {
                 granted.reservation.make();
-                let agent = call.request.caller.principal.agent_id.as_deref().unwrap_or_default();
+                let agent =
+                    call.request.caller.principal.agent_id().map(|agent| &**agent).unwrap_or_default();
                 self.governance.uses.count(agent, &call.tool.descriptor, now_ms);
                 self.warn_of_quotas(&call.initiator, &call.tool.descriptor, &granted.reservation.warnings);
                 Ok(record)

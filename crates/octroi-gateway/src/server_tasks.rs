@@ -33,7 +33,7 @@ impl ServerTasks {
         for tasks in by_owner.values_mut() {
             tasks.remove(&key);
         }
-        let own = by_owner.entry(Arc::clone(&owner.id)).or_default();
+        let own = by_owner.entry(Arc::clone(owner.id())).or_default();
         if own.len() >= TASKS_MAX_EACH {
             let oldest = own.iter().min_by_key(|(_, used_at_ms)| **used_at_ms).map(|(key, _)| key.clone());
             oldest.and_then(|key| own.remove(&key));
@@ -44,7 +44,7 @@ impl ServerTasks {
     /// Whether a task belongs to this principal.
     pub(crate) fn is_of(&self, server: &ServerKey, id: &str, principal: &Principal, now_ms: i64) -> bool {
         let mut by_owner = self.by_owner.lock();
-        let used = by_owner.get_mut(&principal.id).and_then(|own| own.get_mut(&(server.clone(), id.into())));
+        let used = by_owner.get_mut(principal.id()).and_then(|own| own.get_mut(&(server.clone(), id.into())));
         match used {
             Some(used_at_ms) => {
                 *used_at_ms = now_ms;
@@ -98,6 +98,6 @@ mod tests {
             tasks.begin(&server, &number.to_string(), &other, number);
         }
         assert!(tasks.is_of(&server, "kept", &one, 1) && tasks.is_of(&server, "4999", &other, 1));
-        assert_eq!(tasks.by_owner.lock()[&other.id].len(), TASKS_MAX_EACH);
+        assert_eq!(tasks.by_owner.lock()[other.id()].len(), TASKS_MAX_EACH);
     }
 }

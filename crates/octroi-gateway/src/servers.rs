@@ -30,14 +30,16 @@ mod asking;
 mod events;
 mod refresh;
 mod resolve;
+mod silent;
 mod status;
 mod watching;
 
 pub use refresh::Refreshed;
 pub(crate) use resolve::Target;
+pub use silent::SilentServer;
 
-/// How long a list of all servers waits for one that was never seen, unless configured otherwise: clients that wait
-/// for several seconds show no tools at all.
+/// How long a list waits for a server that was never seen, unless configured otherwise: clients that wait for several
+/// seconds show no tools at all.
 const LIST_WAIT: Duration = Duration::from_millis(1500);
 /// How long a request waits for a server that it cannot do without.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
@@ -63,9 +65,11 @@ pub struct Servers {
     members: ArcSwap<ManagedServers>,
     /// Whether servers may be enabled at all; held while a new set is built from the old one.
     applying: Mutex<bool>,
+    /// The same, for readers that must not wait.
+    are_on: AtomicBool,
     /// Servers that an operator enabled or disabled.
     switches: Mutex<HashMap<ServerKey, bool>>,
-    /// Servers that ask while calls of several clients are in progress.
+    /// Servers that ask their clients over connections that several share.
     asking: Mutex<HashSet<ServerKey>>,
     /// Set once every server has answered or failed, so that calls skip the check.
     all_settled: AtomicBool,
@@ -102,6 +106,7 @@ impl Servers {
             builtin,
             members: ArcSwap::default(),
             applying: Mutex::new(true),
+            are_on: AtomicBool::new(true),
             switches: Mutex::default(),
             asking: Mutex::default(),
             all_settled: AtomicBool::new(false),
@@ -154,6 +159,7 @@ impl Servers {
         // Two concurrent changes would each lose the other's.
         let mut applying = self.applying.lock();
         *applying = are_on;
+        self.are_on.store(are_on, Ordering::Relaxed);
         self.replace(specs, are_on)
     }
 
@@ -270,7 +276,9 @@ impl Servers {
         if known.is_some() || !spec.enabled || spec.start == Start::Manual {
             member.refresher.settle();
         }
-        if spec.enabled && spec.start == Start::Eager {
+        if !spec.enabled {
+            info!(server.name = %spec.key, "disabled, skipped");
+        } else if spec.start == Start::Eager {
             self.wake(member);
         }
         let (subscriptions, upstream) = (Arc::clone(&self.subscriptions), Arc::clone(&member.upstream));
@@ -312,6 +320,17 @@ impl Servers {
     /// client that lists right after the start should see tools, and one slow server must not delay it
     /// for long. What comes later is announced.
     pub(crate) async fn settled(&self, view: &View) {
+        let list_wait = self.governance.settings().list_wait.unwrap_or(LIST_WAIT);
+        self.all_settled(view, |woken| woken + list_wait).await;
+    }
+
+    /// Whether a server of a view has neither answered nor failed yet.
+    pub(crate) fn is_starting(&self, view: &View) -> bool {
+        !self.unsettled(view).is_empty()
+    }
+
+    /// The same, each server with a limit that depends on when it was first started.
+    pub(crate) async fn all_settled(&self, view: &View, deadline_of: impl Fn(Instant) -> Instant) {
         if self.all_settled.load(Ordering::Relaxed) {
             return;
         }
@@ -319,11 +338,8 @@ impl Servers {
             self.all_settled.store(true, Ordering::Relaxed);
             return;
         }
-        let begun = self.now();
-        let list_wait = self.governance.settings().list_wait.unwrap_or(LIST_WAIT);
         let waiting = self.unsettled(view).into_iter().map(|member| {
-            let woken = self.wake(&member);
-            let deadline = if view.is_merged() { woken + list_wait } else { begun + ANSWER_PATIENCE };
+            let deadline = deadline_of(self.wake(&member));
             async move { tokio::time::timeout_at(deadline, member.refresher.settled()).await }
         });
         futures_util::future::join_all(waiting).await;

@@ -8,7 +8,8 @@ use octroi_core::ServerKey;
 use octroi_core::audit::{Entry, Kind};
 use octroi_core::pin::{PinKey, PinKind};
 use octroi_store::{
-    AgentRecord, CanonicalJson, KeptOut, ManagedBy, PinRecord, PolicyDraft, PolicyLevel, Store, StoreError,
+    AgentRecord, CanonicalJson, KeptOut, ManagedBy, Pause, PinRecord, PolicyDraft, PolicyLevel, Store,
+    StoreError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -52,6 +53,12 @@ pub(crate) enum SnapshotItem {
         spec_hash: Option<String>,
         spec_frozen_at_ms: Option<i64>,
         blacklist: Option<Vec<String>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        paused_by: Option<String>,
         at_ms: i64,
         by: String,
     },
@@ -117,10 +124,17 @@ fn agent_item(agent: AgentRecord) -> SnapshotItem {
         spec_hash,
         spec_frozen_at_ms,
         blacklist,
+        title,
+        owner,
+        created: _,
+        paused,
         updated_at_ms: at_ms,
         updated_by: by,
     } = agent;
     SnapshotItem::Agent {
+        title,
+        owner,
+        paused_by: paused.map(|paused| paused.by),
         id,
         profile,
         mode,
@@ -319,9 +333,17 @@ fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
             spec_hash,
             spec_frozen_at_ms,
             blacklist,
+            title,
+            owner,
+            paused_by,
             at_ms: updated_at_ms,
             by: updated_by,
         } => Some(AgentRecord {
+            title,
+            owner,
+            created: None,
+            // A paused agent must not go on because the database was lost.
+            paused: paused_by.map(|by| Pause { at_ms: updated_at_ms, by, reason: None }),
             id,
             profile,
             mode,

@@ -5,17 +5,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use octroi_api::ResourceChange;
-use octroi_core::{ServerKey, uri};
+use octroi_core::{Clock, ServerKey, uri};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::{Era, Method};
 use octroi_upstream::Sharer;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 
+use crate::alerts::{Alert, Alerts};
 use crate::catalogue::Builtins;
+use crate::subscriptions::merging::Merging;
 use crate::view::View;
 
 /// A change that a client subscribed to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Notice {
     /// A list changed; the method is the notification's.
     ListChanged(Method),
@@ -48,6 +52,8 @@ impl Filter {
     }
 }
 
+mod merging;
+
 type Deliver = Box<dyn Fn(Notice) + Send + Sync>;
 
 /// A client that subscribes.
@@ -79,10 +85,12 @@ pub struct Listener {
 }
 
 /// All subscriptions.
-#[derive(Default)]
 pub(crate) struct Subscriptions {
+    merging: Merging,
     next: AtomicU64,
     listeners: RwLock<HashMap<u64, Weak<Listener>>>,
+    /// What people hear of without subscribing.
+    alerts: Alerts,
 }
 
 /// Ends the watches at servers that listeners no longer need.
@@ -92,6 +100,20 @@ pub(crate) trait ReleaseWatch: Send + Sync {
 }
 
 impl Subscriptions {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self {
+            merging: Merging::new(clock),
+            next: AtomicU64::default(),
+            listeners: RwLock::default(),
+            alerts: Alerts::default(),
+        }
+    }
+
+    /// Delivers notices once others like them had time to come, until `closing`.
+    pub(crate) async fn deliver(self: Arc<Self>, closing: CancellationToken) {
+        self.merging.deliver(&closing).await;
+    }
+
     /// Registers a client. `deliver` must not wait.
     pub(crate) fn listen(
         self: &Arc<Self>,
@@ -114,10 +136,20 @@ impl Subscriptions {
         listener
     }
 
+    /// Tells people something at once.
+    pub(crate) fn alert(&self, alert: Alert) {
+        self.alerts.raise(alert);
+    }
+
+    /// The alerts from now on.
+    pub(crate) fn alerts(&self) -> broadcast::Receiver<Alert> {
+        self.alerts.listen()
+    }
+
     pub(crate) fn list_changed(&self, server: &ServerKey, method: &Method) {
         for listener in self.interested(server) {
             if listener.filter.includes(method) {
-                (listener.deliver)(Notice::ListChanged(method.clone()));
+                self.merging.add(&listener, Notice::ListChanged(method.clone()));
             }
         }
     }
@@ -150,7 +182,7 @@ impl Subscriptions {
                     View::Merged if server != Builtins::key() => uri::publish(&server.name, own),
                     View::Merged | View::Server(_) => own.to_owned(),
                 };
-                (listener.deliver)(Notice::ResourceUpdated(uri));
+                self.merging.add(&listener, Notice::ResourceUpdated(uri));
             }
         }
     }
@@ -224,11 +256,13 @@ impl Listener {
         self.watched.lock().remove(&(server.clone(), own.to_owned()));
     }
 
-    /// Removes a resource.
-    pub(crate) fn unwatch(&self, server: &ServerKey, own: &str) {
-        if self.watched.lock().remove(&(server.clone(), own.to_owned())) {
+    /// Removes a resource; `false` if it was not watched.
+    pub(crate) fn unwatch(&self, server: &ServerKey, own: &str) -> bool {
+        let was_watched = self.watched.lock().remove(&(server.clone(), own.to_owned()));
+        if was_watched {
             self.servers.release(self, server, own);
         }
+        was_watched
     }
 
     /// Adds one of Octroi's own resources.

@@ -165,7 +165,7 @@ impl Tasks {
         if kept.len() >= TASKS_MAX {
             forget_oldest(&mut kept, KeptTask::is_settled);
         }
-        let is_own = |kept: &&KeptTask| kept.principal == principal.id && !kept.is_settled();
+        let is_own = |kept: &&KeptTask| kept.principal == *principal.id() && !kept.is_settled();
         let n_own = kept.values().filter(is_own).count();
         let waiting = kept.values().filter(|kept| !kept.is_settled()).map(|kept| kept.request_bytes);
         let has_room = waiting.sum::<usize>().saturating_add(n_bytes) <= REQUEST_BYTES_MAX;
@@ -174,7 +174,7 @@ impl Tasks {
         }
         let signals = Signals::default();
         let task = KeptTask {
-            principal: Arc::clone(&principal.id),
+            principal: Arc::clone(principal.id()),
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
             keep_until_ms: approval.expires_at_ms.saturating_add(milliseconds(KEPT)),
@@ -199,7 +199,7 @@ impl Tasks {
         now_ms: i64,
     ) -> Option<TaskLocation> {
         let mut kept = self.kept.lock();
-        let task = kept.get_mut(approval).filter(|task| task.principal == principal.id)?;
+        let task = kept.get_mut(approval).filter(|task| task.principal == *principal.id())?;
         Some(match &task.state {
             TaskState::Passed { view, id } => {
                 let keep_until_ms = now_ms.saturating_add(milliseconds(PASSED_KEPT));

@@ -1,14 +1,18 @@
 //! Access to the HTTP endpoint: bearer tokens, and the Host and Origin checks that keep web pages out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
-use octroi_core::principal::{AdminToken, TokenHash, hash_token};
-use octroi_core::{Principal, Tokens};
-use parking_lot::Mutex;
+use octroi_core::Principal;
+use octroi_core::network::Network;
+use octroi_core::principal::{AdminToken, TokenHash};
+use octroi_gateway::{Identity, TokenRefusal};
 use tokio_util::sync::CancellationToken;
+
+use crate::forwarded;
 
 /// Which requests the HTTP endpoint admits.
 #[derive(Clone, Debug, Default)]
@@ -19,22 +23,22 @@ pub struct AccessSettings {
     pub origins: Vec<String>,
     /// The second token that tools for administrators require.
     pub admin_token: Option<AdminToken>,
+    /// Proxies whose headers about the client are believed.
+    pub trusted_proxies: Vec<Network>,
 }
 
 /// The access rules in effect. A new configuration replaces them as a whole.
-#[derive(Debug)]
 pub struct Access {
+    identity: Arc<Identity>,
     rules: ArcSwap<Rules>,
-    /// What ends with a token, for tokens with open streams.
-    leases: Mutex<HashMap<TokenHash, CancellationToken>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rules {
-    tokens: Tokens,
     hosts: HashSet<String>,
     origins: HashSet<String>,
     admin_token: Option<AdminToken>,
+    trusted_proxies: Vec<Network>,
 }
 
 /// Why a request is not admitted.
@@ -44,6 +48,8 @@ pub(crate) enum AccessRefusal {
     NoToken,
     /// It carries a token that belongs to no principal.
     UnknownToken,
+    /// It carries the token of a service, which may read metrics only.
+    Service,
     /// A web page of another origin sent it.
     Origin,
     /// Its Host header names another host: a sign of DNS rebinding.
@@ -51,53 +57,55 @@ pub(crate) enum AccessRefusal {
 }
 
 impl Access {
-    /// Builds the rules from tokens and settings.
-    pub fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
-        Self { rules: ArcSwap::from_pointee(Rules::new(tokens, settings)), leases: Mutex::default() }
+    /// Rules for the principals that are known. Until [`Access::replace`] is called, nothing but loopback is a
+    /// known host.
+    pub fn new(identity: Arc<Identity>) -> Self {
+        Self { identity, rules: ArcSwap::default() }
     }
 
-    /// Replaces the rules, starting with the next request. Streams of tokens that are gone, or that belong to
-    /// somebody else now, end.
-    pub fn replace(&self, tokens: Tokens, settings: &AccessSettings) {
-        let before = self.rules.swap(Arc::new(Rules::new(tokens, settings)));
-        let after = self.rules.load();
-        self.leases.lock().retain(|hash, lease| {
-            let is_kept = before.tokens.find_hash(hash) == after.tokens.find_hash(hash);
-            if !is_kept {
-                lease.cancel();
-            }
-            is_kept && !lease.is_cancelled()
-        });
+    /// Replaces the rules, starting with the next request.
+    pub fn replace(&self, settings: &AccessSettings) {
+        self.rules.store(Arc::new(Rules::new(settings)));
     }
 
-    /// Ends with the token of this request, and with `closing`.
-    pub(crate) fn lease(&self, headers: &HeaderMap, closing: &CancellationToken) -> CancellationToken {
-        let hash = bearer(headers).ok().map(hash_token);
-        let mut leases = self.leases.lock();
-        // Within the lock, or a token that is being removed would be missed.
-        match hash.filter(|hash| self.rules.load().tokens.find_hash(hash).is_some()) {
-            Some(hash) => leases.entry(hash).or_insert_with(|| closing.child_token()).clone(),
-            None => {
-                let ended = CancellationToken::new();
-                ended.cancel();
-                ended
-            }
-        }
+    /// Ends with the token of a principal, and when Octroi stops.
+    pub(crate) fn lease(&self, principal: &Principal) -> CancellationToken {
+        self.identity.lease(principal)
     }
 
     /// The principal that sends this request, if it is admitted.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        let rules = self.rules.load();
-        rules.check_sender(headers)?;
-        rules.authenticate(headers)
+        self.check_sender(headers)?;
+        self.authenticate(headers)
     }
 
     /// Whether the request carries the admin token. The token itself is not passed on.
     pub(crate) fn is_admin(&self, headers: &HeaderMap) -> bool {
-        let presented = headers.get("x-admin-token").and_then(|value| value.to_str().ok());
-        presented
-            .zip(self.rules.load().admin_token.as_ref())
-            .is_some_and(|(presented, token)| token.is(presented.trim()))
+        self.rules.load().is_admin(headers)
+    }
+
+    /// The address that a request comes from: the peer's, or what a trusted proxy says about its client.
+    pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let rules = self.rules.load();
+        if rules.trusted_proxies.is_empty() {
+            return peer;
+        }
+        forwarded::client_address(peer, headers, &rules.trusted_proxies)
+    }
+
+    /// Where the client of a trusted proxy reaches Octroi.
+    pub(crate) fn client_base(&self, peer: IpAddr, headers: &HeaderMap) -> Option<Arc<str>> {
+        let rules = self.rules.load();
+        if rules.trusted_proxies.is_empty() {
+            return None;
+        }
+        let base = forwarded::client_base(peer, headers, &rules.trusted_proxies, |host| rules.has_host(host));
+        base.map(Into::into)
+    }
+
+    /// Whether connections from this address are those of a proxy, which many clients share.
+    pub(crate) fn is_proxy(&self, peer: IpAddr) -> bool {
+        self.rules.load().trusted_proxies.iter().any(|proxy| proxy.contains(peer))
     }
 
     /// Whether the configuration names this origin.
@@ -117,35 +125,47 @@ impl Access {
 
     /// The principal whose token has this hash.
     pub(crate) fn find(&self, token: &TokenHash) -> Option<Principal> {
-        self.rules.load().tokens.find_hash(token).cloned()
+        self.identity.authenticate_hash(token).ok()
     }
 
     /// The principal whose token the request carries.
     pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        self.rules.load().authenticate(headers)
+        self.identity.authenticate(bearer(headers)?).map_err(|refusal| match refusal {
+            TokenRefusal::Unknown | TokenRefusal::Expired => AccessRefusal::UnknownToken,
+        })
     }
 }
 
 impl Rules {
-    fn new(tokens: Tokens, settings: &AccessSettings) -> Self {
+    fn new(settings: &AccessSettings) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Self {
-            tokens,
             hosts: lower(&settings.hosts),
             origins: lower(&settings.origins),
             admin_token: settings.admin_token,
+            trusted_proxies: settings.trusted_proxies.clone(),
         }
+    }
+
+    fn is_admin(&self, headers: &HeaderMap) -> bool {
+        let presented = headers.get("x-admin-token").and_then(|value| value.to_str().ok());
+        presented.zip(self.admin_token.as_ref()).is_some_and(|(presented, token)| token.is(presented.trim()))
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
         if let Some(host) = headers.get(header::HOST) {
             let host = host.to_str().map_err(|_| AccessRefusal::Host)?.to_ascii_lowercase();
-            let name = host_name(&host);
-            if !is_loopback(name) && !self.hosts.contains(name) && !self.hosts.contains(&host) {
+            if !self.has_host(&host) {
                 return Err(AccessRefusal::Host);
             }
         }
         Ok(())
+    }
+
+    /// Whether clients may reach Octroi under this host.
+    fn has_host(&self, host: &str) -> bool {
+        let name = host_name(host);
+        is_loopback(name) || self.hosts.contains(name) || self.hosts.contains(host)
     }
 
     fn check_sender(&self, headers: &HeaderMap) -> Result<(), AccessRefusal> {
@@ -163,14 +183,10 @@ impl Rules {
         }
         Ok(())
     }
-
-    fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        self.tokens.find(bearer(headers)?).cloned().ok_or(AccessRefusal::UnknownToken)
-    }
 }
 
 /// The bearer token of a request.
-fn bearer(headers: &HeaderMap) -> Result<&str, AccessRefusal> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<&str, AccessRefusal> {
     let value = headers.get(header::AUTHORIZATION).ok_or(AccessRefusal::NoToken)?;
     let value = value.to_str().map_err(|_| AccessRefusal::UnknownToken)?;
     let (scheme, token) = value.split_once(' ').ok_or(AccessRefusal::NoToken)?;
@@ -198,15 +214,13 @@ mod tests {
 
     use super::*;
 
-    fn access() -> Access {
-        let mut tokens = Tokens::default();
-        tokens.insert(hash_token("secret"), Principal::local());
-        let settings = AccessSettings {
+    fn rules() -> Rules {
+        Rules::new(&AccessSettings {
             hosts: vec!["gate.example".into()],
             origins: vec!["https://app.example".into()],
             admin_token: Some(AdminToken::new(hash_token("root"))),
-        };
-        Access::new(tokens, &settings)
+            ..AccessSettings::default()
+        })
     }
 
     fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
@@ -229,66 +243,34 @@ mod tests {
             (header::ORIGIN, "http://localhost.evil.example", Err(AccessRefusal::Origin)),
             (header::ORIGIN, "null", Err(AccessRefusal::Origin)),
         ] {
-            assert_eq!(
-                access().check_sender(&headers(&[(name.clone(), value)])),
-                expected,
-                "{name}: {value}"
-            );
+            assert_eq!(rules().check_sender(&headers(&[(name.clone(), value)])), expected, "{name}: {value}");
         }
     }
 
     #[test]
     fn only_the_admin_token_makes_an_admin() {
         let name = || header::HeaderName::from_static("x-admin-token");
-        assert!(access().is_admin(&headers(&[(name(), "root")])));
+        assert!(rules().is_admin(&headers(&[(name(), "root")])));
         for wrong in ["", "roo", "roott", "ROOT", "secret"] {
-            assert!(!access().is_admin(&headers(&[(name(), wrong)])), "{wrong}");
+            assert!(!rules().is_admin(&headers(&[(name(), wrong)])), "{wrong}");
         }
-        assert!(!access().is_admin(&headers(&[])));
-        let without = Access::new(Tokens::default(), &AccessSettings::default());
-        assert!(!without.is_admin(&headers(&[(name(), "root")])));
+        assert!(!rules().is_admin(&headers(&[])));
+        assert!(!Rules::default().is_admin(&headers(&[(name(), "root")])));
     }
 
     #[test]
-    fn only_a_known_bearer_token_is_admitted() {
+    fn a_token_is_a_bearer_token() {
         for (value, expected) in [
-            (Some("Bearer secret"), None),
-            (Some("bearer secret"), None),
-            (Some("Bearer wrong"), Some(AccessRefusal::UnknownToken)),
-            (Some("Bearer "), Some(AccessRefusal::UnknownToken)),
-            (Some("Basic secret"), Some(AccessRefusal::NoToken)),
-            (Some("secret"), Some(AccessRefusal::NoToken)),
-            (None, Some(AccessRefusal::NoToken)),
+            (Some("Bearer secret"), Ok("secret")),
+            (Some("bearer secret"), Ok("secret")),
+            (Some("Bearer  secret "), Ok("secret")),
+            (Some("Bearer "), Ok("")),
+            (Some("Basic secret"), Err(AccessRefusal::NoToken)),
+            (Some("secret"), Err(AccessRefusal::NoToken)),
+            (None, Err(AccessRefusal::NoToken)),
         ] {
             let pairs: Vec<_> = value.map(|value| (header::AUTHORIZATION, value)).into_iter().collect();
-            assert_eq!(access().authenticate(&headers(&pairs)).err(), expected, "{value:?}");
+            assert_eq!(bearer(&headers(&pairs)), expected, "{value:?}");
         }
-    }
-
-    #[test]
-    fn streams_end_with_their_token() {
-        let (access, closing) = (access(), CancellationToken::new());
-        let mine = headers(&[(header::AUTHORIZATION, "Bearer secret")]);
-        let tokens = |words: &[(&str, Principal)]| {
-            let mut tokens = Tokens::default();
-            for (word, principal) in words {
-                tokens.insert(hash_token(word), principal.clone());
-            }
-            tokens
-        };
-        let settings = AccessSettings::default();
-        let lease = access.lease(&mine, &closing);
-        access.replace(tokens(&[("secret", Principal::local()), ("new", Principal::local())]), &settings);
-        assert!(!lease.is_cancelled());
-        access.replace(tokens(&[("secret", Principal::default_agent())]), &settings);
-        assert!(lease.is_cancelled(), "it belongs to somebody else now");
-        let lease = access.lease(&mine, &closing);
-        assert!(!lease.is_cancelled());
-        access.replace(tokens(&[]), &settings);
-        assert!(lease.is_cancelled() && access.lease(&mine, &closing).is_cancelled());
-        access.replace(tokens(&[("secret", Principal::local())]), &settings);
-        let lease = access.lease(&mine, &closing);
-        closing.cancel();
-        assert!(lease.is_cancelled());
     }
 }

@@ -101,7 +101,9 @@ pub(crate) fn modern_caller(
         info: params.client_info(),
         log_level: params.log_level().map(std::borrow::Cow::into_owned),
         has_admin_token,
-        owner: Arc::clone(&principal.id),
+        base: None,
+        owner: Arc::clone(principal.id()),
+        session: None,
         client,
     }
 }

@@ -6,7 +6,8 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use octroi_api::{ApiError, ErrorCode, Face, RESOURCES, ResourceEntry, ResourceUri, operations};
-use octroi_core::{Principal, Role};
+use octroi_core::Principal;
+use octroi_core::principal::TokenName;
 use octroi_gateway::{BuiltinProvider, Caller, MayWatch, OfferedByOctroi, Served, rpc_error};
 use octroi_mcp::RpcError;
 use serde_json::Value;
@@ -67,12 +68,8 @@ impl BuiltinProvider for AgentTools {
             let (Ok(operations), Some(uri)) = (self.operations(), ResourceUri::parse(uri)) else {
                 return false;
             };
-            let principal = Principal {
-                id: format!("agent:{agent}").into(),
-                role: Role::Agent,
-                agent_id: Some(agent.into()),
-                token: "".into(),
-            };
+            let owner = operations.gateway().identity().owner_of(agent);
+            let principal = Principal::agent(agent, &owner, TokenName::labelled(""));
             operations.may_read(&principal, &uri).await.is_ok()
         })
     }

@@ -138,6 +138,7 @@ impl Connection {
 
     /// Makes the connection end.
     pub(crate) fn end(&self, ending: Ending) {
+        tracing::debug!(connection = self.number, address = %self.address, reason = ?ending, "connection ended by Octroi");
         self.ending_since.store(self.clock.now_ms(), Ordering::Relaxed);
         self.ending.store(ending as u8, Ordering::Relaxed);
         self.waker.wake();
@@ -220,7 +221,11 @@ impl<S: AsyncWrite + Unpin> WatchedStream<S> {
 
     fn note_write(&self, written: &Poll<io::Result<usize>>) {
         match written {
-            Poll::Ready(_) => self.connection.has_written(),
+            Poll::Ready(Ok(_)) => self.connection.has_written(),
+            Poll::Ready(Err(error)) => {
+                let Connection { number, address, .. } = &*self.connection;
+                tracing::debug!(connection = number, %address, %error, "cannot send to the client, its streams end");
+            }
             Poll::Pending => self.connection.is_blocked(),
         }
     }

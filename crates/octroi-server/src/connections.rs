@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use octroi_core::config::ClientLimits;
-use octroi_core::{Clock, Principal, Role};
+use octroi_core::{Clock, Principal};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +39,15 @@ struct ConnectionCounts {
     tokens: HashMap<u64, Arc<str>>,
 }
 
+/// Who opens a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    /// Whether many clients share the address, so that it is no sign of too many connections: those of this machine,
+    /// and those behind a proxy.
+    pub(crate) is_shared: bool,
+}
+
 /// A connection that counts until this is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenConnection {
@@ -64,11 +73,12 @@ impl Connections {
     }
 
     /// Counts a new connection. Returns how long to wait for the next one, while they come too quickly.
-    pub(crate) fn open(self: &Arc<Self>, address: IpAddr) -> (OpenConnection, Option<Duration>) {
+    pub(crate) fn open(self: &Arc<Self>, peer: Peer) -> (OpenConnection, Option<Duration>) {
+        let Peer { address, is_shared } = peer;
         let mut state = self.state.lock();
         let ConnectionCounts { next, open, new, by_address, .. } = &mut *state;
         let n_from_address = by_address.entry(address).or_default();
-        let is_beyond = !address.is_loopback() && *n_from_address >= self.limits.per_address;
+        let is_beyond = !is_shared && *n_from_address >= self.limits.per_address;
         *n_from_address += 1;
         let is_reserved = is_beyond || open.len() >= self.limits.connections - self.limits.reserved;
         *next += 1;
@@ -86,23 +96,23 @@ impl Connections {
 
     /// Accepts a valid token on a connection. The first one of a connection counts.
     pub(crate) fn authenticate(&self, connection: &Connection, principal: &Principal) -> Result<(), Crowded> {
-        if connection.is_reserved && principal.role == Role::Agent {
+        if connection.is_reserved && !principal.is_person() {
             return Err(Crowded::Reserved);
         }
         if connection.is_authenticated.load(Ordering::Relaxed) {
             return Ok(());
         }
         let mut state = self.state.lock();
-        let n_open = state.by_token.get(&principal.token).copied().unwrap_or_default();
+        let n_open = state.by_token.get(&principal.token().label).copied().unwrap_or_default();
         let limit = self.limits.per_token;
         if n_open >= limit {
             return Err(Crowded::Token { limit });
         }
         // Not if it was closed meanwhile.
         if state.open.contains_key(&connection.number)
-            && state.tokens.insert(connection.number, Arc::clone(&principal.token)).is_none()
+            && state.tokens.insert(connection.number, Arc::clone(&principal.token().label)).is_none()
         {
-            *state.by_token.entry(Arc::clone(&principal.token)).or_default() += 1;
+            *state.by_token.entry(Arc::clone(&principal.token().label)).or_default() += 1;
             state.new.remove(&connection.number);
         }
         connection.is_authenticated.store(true, Ordering::Relaxed);

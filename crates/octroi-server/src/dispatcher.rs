@@ -8,14 +8,10 @@
 use std::sync::Arc;
 
 use octroi_api::operations::config::ConfigReload;
-use octroi_api::{
-    Access, AccessVerdict, ApiError, ErrorCode, Face, ObjectRef, Operation as _, Owner, ResourceUri,
-};
+use octroi_api::{Access, AccessVerdict, ApiError, ErrorCode, Face, ObjectRef, Operation as _, ResourceUri};
 use octroi_core::Principal;
 use octroi_core::audit::Kind;
-use octroi_gateway::{
-    BackgroundTasks, ChangeAuthor, Gateway, OperatorError, PlannedChange, PolicyError, PolicyRefusal,
-};
+use octroi_gateway::{BackgroundTasks, ChangeAuthor, Gateway, PlannedChange};
 use serde_json::Value;
 use tokio::runtime::Handle;
 
@@ -23,6 +19,8 @@ use crate::control::{Agreed, Control, ReloadTrigger};
 use crate::error::OperationError;
 use crate::operations::{self, Handler, OperationContext, Requester, Work};
 use crate::resources;
+
+mod owners;
 
 /// Performs operations and reads resources.
 pub struct Operations {
@@ -117,7 +115,7 @@ impl Operations {
         };
         read.await.map_err(|error| match ApiError::from(&error).code {
             // A caller that may not read a resource must not learn that it exists.
-            ErrorCode::NotFound | ErrorCode::PeopleOnly => unknown(),
+            ErrorCode::NotFound | ErrorCode::PeopleOnly | ErrorCode::AdminsOnly => unknown(),
             _ => error,
         })
     }
@@ -135,7 +133,12 @@ impl Operations {
         OperationContext { gateway: Arc::clone(&self.gateway), control: Arc::clone(&self.control), requester }
     }
 
-    /// Fails unless the access rule permits it. An object of another agent looks as if it did not exist.
+    /// Fails unless a person may see an approval.
+    pub(crate) async fn may_see_approval(&self, person: &Principal, id: &str) -> Result<(), OperationError> {
+        self.authorise(person, Access::People, ObjectRef::Approval(id)).await
+    }
+
+    /// Fails unless the access rule permits it. An object of somebody else looks as if it did not exist.
     async fn authorise(
         &self,
         principal: &Principal,
@@ -143,39 +146,20 @@ impl Operations {
         object: ObjectRef<'_>,
     ) -> Result<(), OperationError> {
         let found;
-        let owner = match object.owner(principal) {
+        let owner = match object.owner() {
             Some(owner) => owner,
             None => {
-                found = self.owner_of(object).await?;
-                found.as_owner()
+                found = owners::find(&self.gateway, principal, object).await?;
+                found.as_owner(principal)
             }
         };
         match access.permits(Some(principal), owner) {
             AccessVerdict::Permitted => Ok(()),
             AccessVerdict::Unauthenticated => Err(OperationError::Unauthenticated),
             AccessVerdict::Forbidden => Err(OperationError::PeopleOnly),
-            AccessVerdict::NotFound => Err(not_found(object)),
+            AccessVerdict::AdminsOnly => Err(OperationError::AdminsOnly),
+            AccessVerdict::NotFound => Err(owners::not_found(object)),
         }
-    }
-
-    /// Looks up the owner of an object, where the request does not name the owner.
-    async fn owner_of(&self, object: ObjectRef<'_>) -> Result<FoundOwner, OperationError> {
-        Ok(match object {
-            ObjectRef::Approval(id) => match self.gateway.approvals().get(id).await {
-                Ok(approval) => FoundOwner::of(approval.binding.agent),
-                Err(OperatorError::UnknownApproval(_)) => FoundOwner::Nobody,
-                Err(error) => return Err(error.into()),
-            },
-            ObjectRef::Proposal(id) => match self.gateway.governance().proposal(id, None).await? {
-                Some(record) => FoundOwner::of(record.draft.level.agent().map(str::to_owned)),
-                None => FoundOwner::Nobody,
-            },
-            ObjectRef::Gateway
-            | ObjectRef::Caller
-            | ObjectRef::Server(_)
-            | ObjectRef::Tool(_)
-            | ObjectRef::Agent(_) => FoundOwner::Gateway,
-        })
     }
 
     /// Records a change, and then applies it.
@@ -226,44 +210,11 @@ impl Operations {
 
 /// The handler of an operation for this principal.
 fn find(principal: &Principal, operation: &str) -> Result<&'static Handler, OperationError> {
-    let face = Face::of(principal.role);
+    let face = Face::of(principal.kind()).ok_or(OperationError::PeopleOnly)?;
     operations::find(face, operation).ok_or_else(|| match face {
         Face::Agent if operations::find(Face::Management, operation).is_some() => OperationError::PeopleOnly,
         Face::Agent | Face::Management => OperationError::UnknownOperation(operation.to_owned()),
     })
-}
-
-/// The owner of an object, as it was looked up.
-enum FoundOwner {
-    Nobody,
-    Gateway,
-    Agent(String),
-}
-
-impl FoundOwner {
-    fn of(agent: Option<String>) -> Self {
-        agent.map_or(Self::Gateway, Self::Agent)
-    }
-
-    fn as_owner(&self) -> Owner<'_> {
-        match self {
-            Self::Nobody => Owner::Nobody,
-            Self::Gateway => Owner::Gateway,
-            Self::Agent(agent) => Owner::Agent(agent),
-        }
-    }
-}
-
-/// The error that says that this object does not exist.
-fn not_found(object: ObjectRef<'_>) -> OperationError {
-    match object {
-        ObjectRef::Approval(id) => OperatorError::UnknownApproval(id.to_owned()).into(),
-        ObjectRef::Proposal(_) => PolicyError::Refused(PolicyRefusal::Unknown).into(),
-        ObjectRef::Server(name) => OperationError::not_found(format!("there is no server `{name}`")),
-        ObjectRef::Tool(name) => OperationError::not_found(format!("there is no tool `{name}`")),
-        ObjectRef::Agent(id) => OperationError::not_found(format!("there is no agent `{id}`")),
-        ObjectRef::Gateway | ObjectRef::Caller => OperationError::PeopleOnly,
-    }
 }
 
 #[cfg(test)]

@@ -3,28 +3,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use octroi_core::Principal;
 use octroi_core::config::ClientLimits;
 use octroi_gateway::{BackgroundTasks, Gateway, HeavyThreads};
 use octroi_mcp::Envelope;
 use octroi_mcp::params::Params;
+use serde_json::json;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Access, AccessRefusal};
+use crate::access::{Access, AccessRefusal, bearer};
+use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::dispatcher::Operations;
 use crate::frontend::{Frontend, Frontends};
 use crate::held_bytes::{HeldByToken, HeldRequest};
+use crate::login_attempts::{LimitOf, LoginAttempts, WrongToken};
 use crate::old_streams::OldStreams;
 use crate::reply::{self, Reply};
 use crate::session_id::SessionIds;
 use crate::sessions::Sessions;
 use crate::slowdown::Slowdown;
 use crate::tickets::Tickets;
+use crate::tls::Tls;
 
 /// Limits of the HTTP endpoint.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct HttpSettings {
     /// Largest request body.
     pub body_bytes: usize,
@@ -36,6 +41,8 @@ pub struct HttpSettings {
     pub drain: Duration,
     /// How much of Octroi clients may use.
     pub limits: ClientLimits,
+    /// The certificate for clients; without one they are served over plain HTTP.
+    pub tls: Option<Arc<Tls>>,
 }
 
 impl Default for HttpSettings {
@@ -46,6 +53,7 @@ impl Default for HttpSettings {
             session_restore: Some(Duration::from_hours(7 * 24)),
             drain: Duration::from_secs(10),
             limits: ClientLimits::default(),
+            tls: None,
         }
     }
 }
@@ -57,8 +65,7 @@ pub struct HttpEndpoint {
     pub(crate) frontends: Frontends,
     pub(crate) access: Arc<Access>,
     pub(crate) connections: Arc<Connections>,
-    /// Slows down clients that send nothing but what is refused.
-    pub(crate) slowdown: Slowdown,
+    refusals: Refusals,
     /// What is held in memory for each token.
     pub(crate) held: Arc<HeldByToken>,
     pub(crate) sessions: Sessions,
@@ -77,17 +84,27 @@ pub struct HttpEndpoint {
     pub(crate) closed: CancellationToken,
 }
 
+/// What slows down and limits clients that send nothing but what is refused.
+struct Refusals {
+    attempts: LoginAttempts,
+    slowdown: Slowdown,
+}
+
 impl HttpEndpoint {
     /// An endpoint for a gateway and its management.
     pub fn new(operations: Arc<Operations>, access: Arc<Access>, settings: HttpSettings) -> Arc<Self> {
         let gateway = Arc::clone(operations.gateway());
+        let closing = gateway.identity().closing().clone();
         let held = HeldByToken::new(settings.limits.held_bytes);
         Arc::new(Self {
             frontends: Frontends::new(&operations, settings.limits),
             operations,
             access,
+            refusals: Refusals {
+                attempts: LoginAttempts::new(settings.limits.wrong_tokens, gateway.clock().clone()),
+                slowdown: Slowdown::new(gateway.clock().clone()),
+            },
             connections: Connections::new(settings.limits, gateway.clock().clone()),
-            slowdown: Slowdown::new(gateway.clock().clone()),
             sessions: Sessions::new(
                 settings.session_idle,
                 settings.limits,
@@ -102,7 +119,7 @@ impl HttpEndpoint {
             settings,
             tasks: BackgroundTasks::new(Handle::current()),
             heavy: start_heavy_threads(),
-            closing: CancellationToken::new(),
+            closing,
             closed: CancellationToken::new(),
         })
     }
@@ -112,18 +129,87 @@ impl HttpEndpoint {
         self.settings.drain
     }
 
-    /// Refuses a request, and records attempts with unknown tokens.
-    pub(crate) async fn refuse(&self, refusal: AccessRefusal) -> Reply {
-        if refusal == AccessRefusal::UnknownToken {
-            self.gateway.audit().record_refused("the token is not known");
+    /// The principal that sends a request, if it is admitted. A refusal is to be sent slowly.
+    pub(crate) fn admit_now(
+        &self,
+        connection: &Connection,
+        headers: &HeaderMap,
+    ) -> Result<Principal, Box<Reply>> {
+        let refused = match self.access.admit(headers) {
+            Ok(principal) => match self.too_many(connection, headers, bearer(headers).unwrap_or_default()) {
+                None => return Ok(principal),
+                Some(rest) => reply::wrong_tokens(rest),
+            },
+            Err(AccessRefusal::UnknownToken) => {
+                match self.wrong_token(connection, headers, bearer(headers).unwrap_or_default()) {
+                    None => reply::refusal(AccessRefusal::UnknownToken),
+                    Some(rest) => reply::wrong_tokens(rest),
+                }
+            }
+            Err(refusal) => reply::refusal(refusal),
+        };
+        Err(Box::new(refused))
+    }
+
+    /// The same, with the refusal as it is sent.
+    pub(crate) async fn admit(
+        &self,
+        connection: &Connection,
+        headers: &HeaderMap,
+    ) -> Result<Principal, Box<Reply>> {
+        match self.admit_now(connection, headers) {
+            Ok(principal) => Ok(principal),
+            Err(refused) => Err(Box::new(self.refuse_slowly(*refused).await)),
         }
-        self.refuse_slowly(reply::refusal(refusal)).await
+    }
+
+    /// How long a right token is refused because of wrong ones from the same client. On this machine it is not: all
+    /// programs share its address, and one that guesses must not lock out the person who runs Octroi.
+    pub(crate) fn too_many(
+        &self,
+        connection: &Connection,
+        headers: &HeaderMap,
+        token: &str,
+    ) -> Option<Duration> {
+        let address = self.access.client_address(connection.address, headers);
+        if address.is_loopback() { None } else { self.refusals.attempts.refuses(address, token) }
+    }
+
+    /// Counts and records a wrong token; how long its sender is refused, if it is one too many.
+    pub(crate) fn wrong_token(
+        &self,
+        connection: &Connection,
+        headers: &HeaderMap,
+        token: &str,
+    ) -> Option<Duration> {
+        let address = self.access.client_address(connection.address, headers);
+        let audit = self.gateway.audit();
+        match self.refusals.attempts.wrong(address, token) {
+            WrongToken::Counted => {
+                audit.record_refused("the token is not known", address);
+                None
+            }
+            WrongToken::Reached(limit, rest) => {
+                let (about, reason) = match limit {
+                    LimitOf::Address(network) => {
+                        (network.to_string(), "too many wrong tokens from one address")
+                    }
+                    LimitOf::Token(id) => (id.to_string(), "too many wrong secrets for the id of one token"),
+                };
+                tracing::warn!(client.address = %address, about, "{reason}");
+                let context =
+                    json!({"address": address.to_string(), "about": about, "refused_s": rest.as_secs()});
+                audit.record_login_limit(reason, context);
+                Some(rest)
+            }
+            WrongToken::Beyond(rest) => Some(rest),
+        }
     }
 
     /// Refuses a request: at once, or later and for the last time while too many are refused. A flood of
     /// them then costs as little as its connections allow.
     pub(crate) async fn refuse_slowly(&self, reply: Reply) -> Reply {
-        let Some(delay) = self.slowdown.delay() else {
+        let Some(delay) = self.refusals.slowdown.delay() else {
             return reply;
         };
         tokio::select! {
@@ -150,6 +236,8 @@ pub(crate) struct Post {
     pub(crate) principal: Principal,
     pub(crate) envelope: Envelope,
     pub(crate) params: Params,
+    /// Where its client reaches Octroi, if a trusted proxy says that.
+    pub(crate) base: Option<Arc<str>>,
     /// Counts a large request until it is over.
     pub(crate) _held: Option<HeldRequest>,
 }

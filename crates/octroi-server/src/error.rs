@@ -15,6 +15,9 @@ pub(crate) enum OperationError {
     /// The caller needs a person's token.
     #[error("only people may do this")]
     PeopleOnly,
+    /// The caller needs the token of an administrator.
+    #[error("only administrators may do this")]
+    AdminsOnly,
     /// There is no such operation for this principal.
     #[error("unknown tool `{0}`")]
     UnknownOperation(String),
@@ -85,5 +88,10 @@ impl OperationError {
     /// An object that does not exist, without a hint.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::NotFound { message: message.into(), hint: None }
+    }
+
+    /// An object that does not exist, and the command that lists those that do.
+    pub(crate) fn not_found_in(message: impl Into<String>, hint: &'static str) -> Self {
+        Self::NotFound { message: message.into(), hint: Some(hint) }
     }
 }

@@ -92,8 +92,11 @@ impl EventLog {
     }
 
     fn forget_oldest(&self, state: &mut EventLogState) {
-        if let Some((_, message)) = state.events.pop_front() {
+        if let Some((number, message)) = state.events.pop_front() {
             self.held.subtract(message.len() + EVENT_BYTES);
+            if number > state.delivered {
+                tracing::debug!(stream = self.number, event = number, "event dropped, its client is away");
+            }
         }
     }
 

@@ -12,11 +12,13 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use octroi_gateway::{Movable, View};
 
+use crate::access::Access;
 use crate::connection::{Connection, Phase};
 use crate::cors::PageOrigin;
 use crate::endpoint::HttpEndpoint;
 use crate::http::{admit, not_found, single};
 use crate::reply::{self, Reply};
+use crate::tls::Tls;
 use crate::tracked_body::track;
 use crate::{health, metrics, old_sse, page};
 
@@ -43,6 +45,16 @@ impl Front {
             .fallback(not_found)
             .with_state(Arc::clone(endpoint));
         Self { endpoint: Arc::clone(endpoint), others: TowerToHyperService::new(router), connection: None }
+    }
+
+    /// Who may connect.
+    pub(crate) fn access(&self) -> &Arc<Access> {
+        &self.endpoint.access
+    }
+
+    /// The certificate for clients, if they are served over TLS.
+    pub(crate) fn tls(&self) -> Option<Arc<Tls>> {
+        self.endpoint.settings.tls.clone()
     }
 
     /// The same for one connection.

@@ -5,12 +5,13 @@
 
 use std::sync::{Arc, LazyLock};
 
+use octroi_api::ErrorCode;
 use octroi_core::config::ClientLimits;
-use octroi_core::{Principal, Role, ServerKey, ServerName};
+use octroi_core::{Principal, ServerKey, ServerName};
 use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, Method, RpcError, Version};
+use octroi_mcp::{Envelope, Era, Method, RpcError, Version, code};
 
 use crate::dispatcher::Operations;
 use crate::management::ManagementServer;
@@ -34,10 +35,12 @@ pub(crate) enum Frontend {
 
 impl Frontend {
     /// The front end of a principal that connects to an endpoint of this view.
-    pub(crate) fn of(principal: &Principal, view: View) -> Self {
-        match principal.role {
-            Role::Human => Self::Management,
-            Role::Agent => Self::Compositor(view),
+    pub(crate) fn of(principal: &Principal, view: View) -> Option<Self> {
+        match principal {
+            Principal::Person(_) => Some(Self::Management),
+            Principal::Agent(_) | Principal::Session(_) => Some(Self::Compositor(view)),
+            // A service reads metrics, and nothing else.
+            Principal::Service(_) => None,
         }
     }
 
@@ -68,7 +71,7 @@ impl Frontends {
 
     /// Admits a new stream of notifications.
     pub(crate) fn admit_subscription(&self, principal: &Principal) -> Result<(), RpcError> {
-        self.limits.subscribe(&principal.id, self.gateway.n_subscriptions(&principal.id))
+        self.limits.subscribe(principal.id(), self.gateway.n_subscriptions(principal.id()))
     }
 
     /// Answers `initialize`.
@@ -87,11 +90,12 @@ impl Frontends {
         envelope: &Envelope,
         params: &Params,
     ) -> Answer {
-        match frontend {
+        let answer = match frontend {
             // Boxed, so that what people ask for does not make the future of every call large.
             Frontend::Management => Box::pin(self.management.request(caller, envelope, params)).await,
             Frontend::Compositor(view) => self.gateway.request(view, caller, envelope, params).await,
-        }
+        };
+        in_era(answer, caller.era)
     }
 
     /// Registers a client for notifications of changes. `deliver` must not wait.
@@ -112,8 +116,8 @@ impl Frontends {
             view,
             capabilities,
             era,
-            user: Arc::clone(&principal.id),
-            agent: principal.agent_id.clone(),
+            user: Arc::clone(principal.id()),
+            agent: principal.agent_id().cloned(),
             session: Arc::clone(session),
         };
         self.gateway.listen(subscriber, frontend.list_changes(filter), deliver)
@@ -175,6 +179,21 @@ impl Frontends {
     }
 }
 
+/// An answer for a client of this era: the eras have different numbers for an unknown resource of Octroi's own.
+pub(crate) fn in_era(answer: Answer, era: Era) -> Answer {
+    match answer {
+        Answer::Error(error) if era == Era::Legacy && is_unknown_resource(&error) => {
+            RpcError { code: code::RESOURCE_NOT_FOUND, ..error }.into()
+        }
+        answer => answer,
+    }
+}
+
+fn is_unknown_resource(error: &RpcError) -> bool {
+    let word = error.data.as_ref().and_then(|data| data["code"].as_str());
+    error.code == code::INVALID_PARAMS && word == Some(ErrorCode::ResourceNotFound.spec().word)
+}
+
 /// A client that subscribes to changes.
 pub(crate) struct ListeningClient<'a> {
     pub(crate) principal: &'a Principal,
@@ -186,17 +205,24 @@ pub(crate) struct ListeningClient<'a> {
 
 #[cfg(test)]
 mod tests {
+    use octroi_core::UserRole;
+    use octroi_core::principal::TokenName;
+
     use super::*;
 
     #[test]
     fn the_token_decides_and_not_the_path() {
-        let person = Principal { id: "ann".into(), role: Role::Human, agent_id: None, token: "ann".into() };
+        let token = || TokenName::labelled("t");
+        let person = Principal::person("ann", UserRole::Member, token());
+        let service = Principal::service("ann", token());
         for view in [View::Merged, View::Server(ServerKey::parse("files").unwrap())] {
-            assert_eq!(Frontend::of(&person, view.clone()), Frontend::Management, "{view:?}");
-            for agent in [Principal::local(), Principal::default_agent()] {
+            assert_eq!(Frontend::of(&person, view.clone()), Some(Frontend::Management), "{view:?}");
+            assert_eq!(Frontend::of(&service, view.clone()), None, "{view:?}");
+            let session = Principal::session("s", "coder", "ann", token());
+            for agent in [Principal::local(), Principal::default_agent(), session] {
                 assert_eq!(
                     Frontend::of(&agent, view.clone()),
-                    Frontend::Compositor(view.clone()),
+                    Some(Frontend::Compositor(view.clone())),
                     "{view:?}"
                 );
             }

@@ -19,6 +19,7 @@ use octroi_mcp::body;
 use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Era, Incoming};
 
+use crate::access::AccessRefusal;
 use crate::admit::{era_of, read_params};
 use crate::connection::{Connection, Phase};
 use crate::endpoint::{HttpEndpoint, Post};
@@ -36,8 +37,8 @@ pub(crate) async fn single(
     match view_of_server(&endpoint, &name) {
         Ok(view) => admit(endpoint, view, connection, request).await,
         // A client without a valid token must not learn which servers exist.
-        Err(unknown) => match endpoint.access.admit(request.headers()) {
-            Err(refusal) => endpoint.refuse(refusal).await,
+        Err(unknown) => match endpoint.admit(&connection, request.headers()).await {
+            Err(refusal) => *refusal,
             Ok(_) => *unknown,
         },
     }
@@ -72,7 +73,9 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
             Ok(principal) => principal,
             Err(reply) => return *reply,
         };
-        let frontend = Frontend::of(&principal, view);
+        let Some(frontend) = Frontend::of(&principal, view) else {
+            return endpoint.refuse_slowly(reply::refusal(AccessRefusal::Service)).await;
+        };
         match parts.method {
             HttpMethod::POST => post(endpoint, frontend, principal, &connection, parts.headers, body).await,
             HttpMethod::GET => legacy::open_stream(&endpoint, &frontend, &principal, &parts.headers),
@@ -93,9 +96,10 @@ pub(crate) async fn authenticate(
     connection: &Connection,
     headers: &HeaderMap,
 ) -> Result<Principal, Box<Reply>> {
-    let principal = match endpoint.access.admit(headers) {
+    // Boxed, because refusing waits and admitting does not.
+    let principal = match endpoint.admit_now(connection, headers) {
         Ok(principal) => principal,
-        Err(refusal) => return Err(Box::new(Box::pin(endpoint.refuse(refusal)).await)),
+        Err(refusal) => return Err(Box::new(Box::pin(endpoint.refuse_slowly(*refusal)).await)),
     };
     match endpoint.connections.authenticate(connection, &principal) {
         Ok(()) => Ok(principal),
@@ -121,7 +125,10 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     };
     // Boxed, because it is passed from future to future, and those are moved themselves.
     let post = match read_params(&envelope) {
-        Ok(params) => Box::new(Post { endpoint, frontend, principal, envelope, params, _held: held }),
+        Ok(params) => {
+            let base = endpoint.access.client_base(connection.address, headers);
+            Box::new(Post { endpoint, frontend, principal, envelope, params, base, _held: held })
+        }
         Err(error) => {
             let reply = reply::refuse_with(envelope.id().as_ref(), &error);
             return Box::pin(endpoint.refuse_slowly(reply)).await;
@@ -185,7 +192,7 @@ fn hold<B: Body>(
     connection: &Connection,
     body: &B,
 ) -> Result<Option<HeldRequest>, Box<Reply>> {
-    let held = connection.held.get_or_init(|| endpoint.held.of(&principal.token));
+    let held = connection.held.get_or_init(|| endpoint.held.of(&principal.token().label));
     if held.is_over() {
         return Err(Box::new(too_much_held()));
     }

@@ -36,7 +36,8 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         Kind::Request => {
             let is_admin = endpoint.access.is_admin(headers);
             let stream = PostStream::new(session, envelope.id());
-            let caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
+            let mut caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
+            caller.base.clone_from(&post.base);
             let (endpoint, client) = (Arc::clone(endpoint), Arc::clone(&stream));
             let work = Box::pin(async move {
                 let Post { endpoint, envelope, params, .. } = &*post;
@@ -106,7 +107,7 @@ pub(crate) fn end_session(endpoint: &HttpEndpoint, id: &str) {
 }
 
 /// Closes the connections to servers that a session had for itself.
-fn end_at_servers(endpoint: &HttpEndpoint, owner: Arc<str>) {
+pub(crate) fn end_at_servers(endpoint: &HttpEndpoint, owner: Arc<str>) {
     let gateway = Arc::clone(&endpoint.gateway);
     endpoint.tasks.spawn("end-session", async move { gateway.servers().end_session(&owner).await });
 }
@@ -187,7 +188,7 @@ pub(crate) fn open_stream(
     };
     let first = (after.is_none() && wants_priming(&session)).then(|| log.priming());
     // The stream holds the session, so that a session with an open stream does not expire.
-    let events = log.follow(after, first, endpoint.access.lease(headers, &endpoint.closing));
+    let events = log.follow(after, first, endpoint.access.lease(principal));
     reply::stream(SessionStream { events: Box::pin(events), _session: session })
 }
 

@@ -3,26 +3,33 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use octroi_api::operations::servers::ServerStatus;
 use octroi_api::{ApiError, ErrorCode};
-use octroi_core::{Lifecycle, Role, ServerKey};
+use octroi_core::{Lifecycle, Principal, ServerKey};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
+use crate::connection::Connection;
 use crate::endpoint::HttpEndpoint;
 use crate::reply::{self, Reply};
 
-/// All metrics. They name every server, so they need a person's token.
-pub(crate) async fn metrics(State(endpoint): State<Arc<HttpEndpoint>>, headers: HeaderMap) -> Reply {
-    match endpoint.access.admit(&headers) {
-        Err(refusal) => return endpoint.refuse(refusal).await,
-        Ok(who) if who.role != Role::Human => {
-            let error = ApiError::new(ErrorCode::PeopleOnly, "metrics are for people");
+/// All metrics. They name every server, so they need the token of a service or of an administrator.
+pub(crate) async fn metrics(
+    State(endpoint): State<Arc<HttpEndpoint>>,
+    Extension(connection): Extension<Arc<Connection>>,
+    headers: HeaderMap,
+) -> Reply {
+    match endpoint.admit(&connection, &headers).await {
+        Err(refusal) => return *refusal,
+        Ok(Principal::Service(_)) => {}
+        Ok(who) if who.is_admin() => {}
+        Ok(_) => {
+            let error = ApiError::new(ErrorCode::AdminsOnly, "metrics are for services and administrators");
             return reply::refuse(None, &error.for_agent());
         }
-        Ok(_) => {}
     }
     let mut reply = Response::new(Body::from(text(&endpoint.gateway, endpoint.sessions.count())));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

@@ -23,10 +23,11 @@ use tokio_util::sync::CancellationToken;
 use crate::admit::{check_declared, check_headers, modern_caller};
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::{Frontend, Frontends, ListeningClient};
+use crate::notice_queue::NoticeQueue;
 use crate::reply::{self, KEEP_ALIVE_EVERY, Reply, STREAM_AFTER};
 use crate::subscription_limits::is_limit;
 
-/// Notifications that may wait for a client. More are dropped.
+/// Notifications about a request that may wait for its client. More are dropped.
 const QUEUED: usize = 256;
 
 pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
@@ -55,11 +56,12 @@ pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
         if let Err(error) = endpoint.frontends.admit_subscription(principal) {
             return reply::limit(Some(&id), &error);
         }
-        return reply::stream(Box::pin(listen(endpoint, frontend, principal, &headers, id, params)).await);
+        return reply::stream(Box::pin(listen(endpoint, frontend, principal, id, params)).await);
     }
     let is_admin = endpoint.access.is_admin(&headers);
     let outbox = Arc::new(Outbox::new(headers));
-    let caller = modern_caller(principal, is_admin, params, Arc::clone(&outbox) as _);
+    let mut caller = modern_caller(principal, is_admin, params, Arc::clone(&outbox) as _);
+    caller.base.clone_from(&post.base);
     let endpoint = Arc::clone(endpoint);
     let mut work: ModernWork = Box::pin(async move {
         let Post { endpoint, frontend, envelope, params, .. } = &*post;
@@ -198,7 +200,7 @@ struct RequestedNotifications {
 pub(crate) struct Listening {
     id: Id,
     ready: VecDeque<Bytes>,
-    notices: mpsc::Receiver<Notice>,
+    notices: Arc<NoticeQueue>,
     _listener: Arc<Listener>,
     closing: CancellationToken,
     is_over: bool,
@@ -219,13 +221,13 @@ impl Listening {
             .client_capabilities()
             .map(|json| ClientCapabilities::read(Bytes::copy_from_slice(&json)))
             .unwrap_or_default();
-        let (sender, notices) = mpsc::channel(QUEUED);
-        let session = &context.principal.id;
+        let notices = Arc::new(NoticeQueue::default());
+        let queue = Arc::clone(&notices);
+        let session = context.principal.id();
         let client =
             ListeningClient { principal: context.principal, capabilities, era: Era::Modern, session };
-        let listener = context.frontends.listen(context.frontend, client, filter, move |notice| {
-            let _ = sender.try_send(notice);
-        });
+        let listener =
+            context.frontends.listen(context.frontend, client, filter, move |notice| queue.push(notice));
         let mut watched = Vec::new();
         for uri in requested.resource_subscriptions {
             match context.frontends.watch(context.frontend, context.principal, &listener, &uri).await {
@@ -273,10 +275,10 @@ impl Listening {
         }
         tokio::select! {
             biased;
-            Some(notice) = self.notices.recv() => Some(Some(match notice {
-                Notice::ListChanged(method) => tagged(&method, &self.id, ""),
+            notice = self.notices.next() => Some(Some(match &*notice {
+                Notice::ListChanged(method) => tagged(method, &self.id, ""),
                 Notice::ResourceUpdated(uri) => {
-                    tagged(&Method::ResourceUpdated, &self.id, &format!(r#""uri":{}"#, json::quote(&uri)))
+                    tagged(&Method::ResourceUpdated, &self.id, &format!(r#""uri":{}"#, json::quote(uri)))
                 }
             })),
             () = self.closing.cancelled() => {
@@ -302,11 +304,10 @@ async fn listen(
     endpoint: &Arc<HttpEndpoint>,
     frontend: &Frontend,
     principal: &Principal,
-    headers: &HeaderMap,
     id: Id,
     params: &Params,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static + use<> {
-    let closing = endpoint.access.lease(headers, &endpoint.closing);
+    let closing = endpoint.access.lease(principal);
     let context = ListenContext { frontends: &endpoint.frontends, frontend, principal, closing: &closing };
     let listening = Listening::open(&context, id, params).await;
     stream::unfold(listening, |mut listening| async move {

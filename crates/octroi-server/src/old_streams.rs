@@ -167,7 +167,9 @@ impl OldStream {
     /// are refused.
     pub(crate) fn push(&self, event: Bytes) {
         let mut state = self.state.lock();
-        if !state.is_over {
+        if state.is_over {
+            tracing::debug!("event dropped, the stream of its client is over");
+        } else {
             let held = self.held.hold_always(event.len() + EVENT_BYTES);
             state.waiting.push_back((event, held));
         }
@@ -180,6 +182,8 @@ impl OldStream {
         let has_room = self.state.lock().waiting.len() < QUEUED && !self.held.is_over();
         if has_room {
             self.push(event);
+        } else {
+            tracing::debug!("notification dropped, its client does not read its stream");
         }
     }
 }

@@ -13,7 +13,9 @@ mod policies;
 mod proposals;
 mod servers;
 mod shape;
+mod tokens;
 mod tools;
+mod users;
 
 use std::sync::LazyLock;
 
@@ -31,7 +33,9 @@ pub(crate) use health::by_server as health_by_server;
 pub(crate) use pins::list as list_pins;
 pub(crate) use policies::version as policy_version;
 pub(crate) use servers::{all as server_statuses, status as server_status};
+pub(crate) use tokens::list as list_tokens;
 pub(crate) use tools::list as list_tools;
+pub(crate) use users::list as list_users;
 
 use handler::{call, change, change_or_preview, read, recorded_by_log};
 
@@ -68,6 +72,14 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::agents::AgentsGet>(agents::get),
         change::<api::agents::AgentsUpdate>(agents::update),
         change::<api::agents::SpecsFreeze>(agents::freeze_spec),
+        read::<api::users::UsersList>(users::list),
+        change::<api::users::UsersAdd>(users::add),
+        change::<api::users::UsersUpdate>(users::update),
+        change::<api::users::UsersRemove>(users::remove),
+        read::<api::tokens::TokensList>(tokens::list),
+        change::<api::tokens::TokensCreate>(tokens::create),
+        change::<api::tokens::TokensRotate>(tokens::rotate),
+        change::<api::tokens::TokensRevoke>(tokens::revoke),
         change::<api::policies::AgentsSetPolicy>(policies::set_for_agent),
         change::<api::policies::PolicySetGlobal>(policies::set_global),
         change::<api::policies::PolicySetFloor>(policies::set_floor),

@@ -5,7 +5,9 @@
 //! minutes. There is no cookie: the browser would send it to every program that listens on this machine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -15,12 +17,13 @@ use octroi_api::operations::approvals::{
     AgentsDecideRequest, ApprovalDecision, ApprovalsReveal, DecideRequest, RevealRequest,
 };
 use octroi_api::{ApiError, Operation as _};
+use octroi_core::Principal;
 use octroi_core::approval::{Approval, ApprovalState, Refusal};
 use octroi_core::principal::{TokenHash, hash_token};
-use octroi_core::{Principal, Role};
 use octroi_gateway::{OperatorError, ShownArguments};
 use serde_json::json;
 
+use crate::connection::Connection;
 use crate::endpoint::HttpEndpoint;
 use crate::error::OperationError;
 use crate::operations::Requester;
@@ -55,6 +58,7 @@ pub(crate) async fn show(
 pub(crate) async fn submit(
     State(endpoint): State<Arc<HttpEndpoint>>,
     Path(id): Path<String>,
+    Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Reply {
     let (parts, body) = request.into_parts();
@@ -74,7 +78,9 @@ pub(crate) async fn submit(
     };
     match form {
         None => page(StatusCode::BAD_REQUEST, &html::sign_in(&id, Some("This form cannot be read."))),
-        Some(Form::SignIn { token }) => sign_in(&endpoint, &id, hash_token(token.trim())).await,
+        Some(Form::SignIn { token }) => {
+            sign_in(&endpoint, (&connection, &parts.headers), &id, token.trim()).await
+        }
         Some(Form::Decide { ticket, decision, reason }) => match redeem(&endpoint, &id, &ticket) {
             Ok((principal, _)) => decide(&endpoint, principal, id, decision, reason).await,
             Err(reply) => *reply,
@@ -149,9 +155,28 @@ async fn decide(
     }
 }
 
-async fn sign_in(endpoint: &HttpEndpoint, id: &str, token: TokenHash) -> Reply {
-    if let Err(reply) = person(endpoint, id, &token) {
-        return *reply;
+async fn sign_in(
+    endpoint: &HttpEndpoint,
+    (connection, headers): (&Connection, &HeaderMap),
+    id: &str,
+    written: &str,
+) -> Reply {
+    let token = hash_token(written);
+    let holder = endpoint.access.find(&token);
+    let rest = match &holder {
+        Some(_) => endpoint.too_many(connection, headers, written),
+        None => endpoint.wrong_token(connection, headers, written),
+    };
+    if let Some(rest) = rest {
+        return endpoint.refuse_slowly(too_many(id, rest)).await;
+    }
+    let principal = match person(endpoint, id, &token) {
+        Ok(principal) => principal,
+        Err(reply) => return refuse_on_page(endpoint, (connection, headers), holder.is_some(), *reply).await,
+    };
+    // Whoever may not see the call learns no more of it than of one that does not exist.
+    if let Err(error) = endpoint.operations.may_see_approval(&principal, id).await {
+        return failure(&error);
     }
     question(endpoint, id, Redeemed { token, revealed: Vec::new() }).await
 }
@@ -182,17 +207,37 @@ fn masked_arguments(endpoint: &HttpEndpoint, approval: &Approval) -> ShownArgume
     endpoint.gateway.approvals().visible_arguments(approval, &[])
 }
 
+/// The answer to a client that sent too many wrong tokens.
+fn too_many(id: &str, rest: Duration) -> Reply {
+    let complaint = "Too many wrong tokens came from your address. Wait a moment, then try again.";
+    let mut reply = page(StatusCode::TOO_MANY_REQUESTS, &html::sign_in(id, Some(complaint)));
+    reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(rest.as_secs() + 1));
+    reply
+}
+
+/// Refuses whoever presented the token of a program, which is recorded, or a wrong one.
+async fn refuse_on_page(
+    endpoint: &HttpEndpoint,
+    (connection, headers): (&Connection, &HeaderMap),
+    is_program: bool,
+    reply: Reply,
+) -> Reply {
+    if is_program {
+        let address = endpoint.access.client_address(connection.address, headers);
+        endpoint.gateway.audit().record_refused("a program's token was used on the approval page", address);
+    }
+    endpoint.refuse_slowly(reply).await
+}
+
 /// The principal of a token, if that is a person.
 fn person(endpoint: &HttpEndpoint, id: &str, token: &TokenHash) -> Result<Principal, Box<Reply>> {
     match endpoint.access.find(token) {
-        Some(principal) if principal.role == Role::Human => Ok(principal),
+        Some(principal) if principal.is_person() => Ok(principal),
         Some(_) => {
-            endpoint.gateway.audit().record_refused("an agent's token was used on the approval page");
-            let complaint = "This is the token of an agent. Only people decide.";
+            let complaint = "This is the token of a program. Only people decide.";
             Err(Box::new(page(StatusCode::FORBIDDEN, &html::sign_in(id, Some(complaint)))))
         }
         None => {
-            endpoint.gateway.audit().record_refused("the token is not known");
             let mut reply =
                 page(StatusCode::UNAUTHORIZED, &html::sign_in(id, Some("This token is not known.")));
             let challenge = HeaderValue::from_static("Bearer realm=\"octroi\", error=\"invalid_token\"");

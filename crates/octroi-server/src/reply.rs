@@ -112,6 +112,19 @@ pub(crate) fn crowded(crowded: Crowded) -> Reply {
     closing(limit(None, &error))
 }
 
+/// The response to a client that sent too many wrong tokens.
+pub(crate) fn wrong_tokens(rest: Duration) -> Reply {
+    // Rounded up: one second earlier would be refused again.
+    let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
+    let error = limit_error(
+        &format!("too many wrong tokens came from this address; it is refused for {seconds} s"),
+        "send the right token, then wait; a person can raise `max_wrong_tokens_per_address` under [server]",
+    );
+    let mut reply = refuse_with(None, &error);
+    reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    reply
+}
+
 /// The response to a request that is not admitted.
 pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
     let (code, message) = match refusal {
@@ -122,6 +135,10 @@ pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
         AccessRefusal::UnknownToken => (
             ErrorCode::Unauthenticated,
             "the token is not known; see [[tokens]] in octroi.toml, or the token that `octroi up` printed",
+        ),
+        AccessRefusal::Service => (
+            ErrorCode::Forbidden,
+            "this is the token of a service, which may read /metrics only; use the token of an agent",
         ),
         AccessRefusal::Origin => (
             ErrorCode::Forbidden,
@@ -136,7 +153,9 @@ pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
     if code == ErrorCode::Unauthenticated {
         let challenge = match refusal {
             AccessRefusal::UnknownToken => "Bearer realm=\"octroi\", error=\"invalid_token\"",
-            AccessRefusal::NoToken | AccessRefusal::Origin | AccessRefusal::Host => "Bearer realm=\"octroi\"",
+            AccessRefusal::NoToken | AccessRefusal::Service | AccessRefusal::Origin | AccessRefusal::Host => {
+                "Bearer realm=\"octroi\""
+            }
         };
         reply.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
@@ -158,6 +177,7 @@ mod tests {
         for (refused, status) in [
             (AccessRefusal::NoToken, 401),
             (AccessRefusal::UnknownToken, 401),
+            (AccessRefusal::Service, 403),
             (AccessRefusal::Origin, 403),
             (AccessRefusal::Host, 403),
         ] {

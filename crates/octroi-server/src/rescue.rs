@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use octroi_api::{Answered, ApiError, ErrorCode, RequestKind};
-use octroi_gateway::{AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError};
+use octroi_gateway::{
+    AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError, UpstreamError,
+};
 use octroi_mcp::RpcError;
 use serde_json::{Value, json};
 
@@ -31,13 +33,16 @@ impl From<&OperationError> for ApiError {
             OperationError::Malformed(error) => error.clone(),
             OperationError::Unauthenticated => Self::new(ErrorCode::Unauthenticated, text),
             OperationError::PeopleOnly => Self::new(ErrorCode::PeopleOnly, text),
+            OperationError::AdminsOnly => Self::new(ErrorCode::AdminsOnly, text),
             OperationError::UnknownOperation(_) => Self::new(ErrorCode::ToolNotFound, text),
             OperationError::UnknownResource(uri) => {
                 Self::new(ErrorCode::ResourceNotFound, text).with_detail("uri", uri.as_str())
             }
             OperationError::InvalidArguments(_) => Self::new(ErrorCode::InvalidArguments, text),
             OperationError::NotFound { hint, .. } => hinted(Self::new(ErrorCode::NotFound, text), *hint),
-            OperationError::ServerUnavailable { .. } => Self::new(ErrorCode::ServerUnavailable, chain(error)),
+            OperationError::ServerUnavailable { server, source } => {
+                Self::new(ErrorCode::ServerUnavailable, chain(error)).with_hint(server_hint(server, source))
+            }
             OperationError::NotRecorded(cause) => {
                 Self::new(ErrorCode::AuditUnavailable, chain(error)).with_hint(cause.hint())
             }
@@ -66,22 +71,43 @@ impl From<&OperationError> for ApiError {
     }
 }
 
+/// How to go on with a server that does not answer.
+fn server_hint(server: &str, error: &UpstreamError) -> String {
+    match error {
+        UpstreamError::Idle("disabled") => format!("switch it on with `octroi enable {server}`"),
+        UpstreamError::Idle(_) => format!("start it with `octroi restart {server}`"),
+        UpstreamError::NeedsAuth => "check the `headers` of the server's entry".to_owned(),
+        _ => format!("`octroi logs {server}` shows what it wrote, `octroi get {server}` its last checks"),
+    }
+}
+
 fn of_operator(error: &OperatorError) -> ErrorCode {
     match error {
         OperatorError::NotAPerson => ErrorCode::PeopleOnly,
         OperatorError::UnknownApproval(_)
+        | OperatorError::UnknownAgent(_)
         | OperatorError::NotHeld { .. }
         | OperatorError::NotMasked { .. }
-        | OperatorError::NothingAccepted(_) => ErrorCode::NotFound,
+        | OperatorError::NothingAccepted(_)
+        | OperatorError::UnknownUser(_)
+        | OperatorError::UnknownToken(_) => ErrorCode::NotFound,
         OperatorError::Refused { .. }
         | OperatorError::ArgumentsRemoved { .. }
         | OperatorError::ArgumentsUnreadable { .. }
-        | OperatorError::ChangedAgain { .. } => ErrorCode::Conflict,
+        | OperatorError::ChangedAgain { .. }
+        | OperatorError::UserExists(_)
+        | OperatorError::AgentTaken(_)
+        | OperatorError::TokenEnded { .. } => ErrorCode::Conflict,
         OperatorError::Arguments(_)
         | OperatorError::Unrememberable(_)
         | OperatorError::SeveralAccepted(_)
-        | OperatorError::Agent(_) => ErrorCode::InvalidArguments,
-        OperatorError::PolicyInFile { .. } => ErrorCode::ManagedByFile,
+        | OperatorError::Agent(_)
+        | OperatorError::User(_)
+        | OperatorError::Token(_) => ErrorCode::InvalidArguments,
+        OperatorError::PolicyInFile { .. }
+        | OperatorError::UserInFile(_)
+        | OperatorError::TokenInFile { .. } => ErrorCode::ManagedByFile,
+        OperatorError::NoRandom => ErrorCode::InternalError,
         OperatorError::Policy { problem, .. } => of_policy(problem),
         OperatorError::Unrecorded(_) => ErrorCode::AuditUnavailable,
         OperatorError::NoStore | OperatorError::Store(_) => ErrorCode::StorageUnavailable,

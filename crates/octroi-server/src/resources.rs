@@ -7,6 +7,7 @@ use octroi_api::ResourceUri;
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::audit::AuditRecords;
 use octroi_api::operations::pins::ListPinsRequest;
+use octroi_api::operations::tokens::ListTokensRequest;
 use octroi_api::operations::tools::CatalogRequest;
 use octroi_api::resource::ServersResource;
 use serde::Serialize;
@@ -28,7 +29,10 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
     let blocks = match uri {
         ResourceUri::Servers => {
             let servers = operations::server_statuses(&context.gateway);
-            one(uri, &ServersResource { servers, problems: context.gateway.problems() })?
+            // Problems name files, and servers of others.
+            let is_admin = context.principal().is_admin();
+            let problems = if is_admin { context.gateway.problems() } else { Vec::new() };
+            one(uri, &ServersResource { servers, problems })?
         }
         ResourceUri::Server(key) => one(uri, &operations::server_status(&context.gateway, key)?)?,
         ResourceUri::Health => one(uri, &operations::health_by_server(&context.gateway))?,
@@ -44,6 +48,10 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
             one(uri, &operations::list_pins(context, ListPinsRequest::default()).await?)?
         }
         ResourceUri::Agents => one(uri, &operations::list_agents(context, NoArguments {}).await?)?,
+        ResourceUri::Users => one(uri, &operations::list_users(context, NoArguments {}).await?)?,
+        ResourceUri::Tokens => {
+            one(uri, &operations::list_tokens(context, ListTokensRequest::default()).await?)?
+        }
         ResourceUri::ActivePolicy | ResourceUri::ActivePolicyAlias => {
             text(uri, policies::active(context).await?)
         }

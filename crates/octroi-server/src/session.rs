@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::Principal;
+use octroi_core::audit::session_name;
 use octroi_gateway::{Answer, Asked, Caller, Client, Filter, Listener, Notice};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
@@ -17,7 +18,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::admit::check_declared_size;
-use crate::frontend::{Frontend, Frontends, ListeningClient};
+use crate::frontend::{Frontend, Frontends, ListeningClient, in_era};
 
 /// How long a client, and the person in front of it, may take to answer a question.
 const QUESTION_TIMEOUT: Duration = Duration::from_mins(10);
@@ -35,6 +36,8 @@ pub(crate) struct LegacySession {
     capabilities: ClientCapabilities,
     info: Option<Bytes>,
     owner: Arc<str>,
+    /// How audit records name it.
+    name: Arc<str>,
     level: Mutex<Option<String>>,
     next_question: AtomicU64,
     questions: Mutex<HashMap<Id, oneshot::Sender<Result<Bytes, RpcError>>>>,
@@ -69,6 +72,11 @@ impl InitializeParams {
         Ok(Self { version, capabilities, info })
     }
 
+    /// A client of which nothing is known but its version.
+    pub(crate) fn unknown(version: Version) -> Self {
+        Self { version, capabilities: ClientCapabilities::default(), info: None }
+    }
+
     /// Fails if the client declares more about itself than a session may keep.
     pub(crate) fn check_size(&self, limit: usize) -> Result<(), RpcError> {
         check_declared_size(self.capabilities.json().len() + self.info.as_ref().map_or(0, Bytes::len), limit)
@@ -83,7 +91,7 @@ impl LegacySession {
         principal: Principal,
         client: InitializeParams,
     ) -> Self {
-        let owner = format!("{}/{name}", principal.id).into();
+        let owner: Arc<str> = format!("{}/{name}", principal.id()).into();
         // Copied, so that the session does not keep the whole request in memory.
         let capabilities = ClientCapabilities::read(Bytes::copy_from_slice(client.capabilities.json()));
         Self {
@@ -92,6 +100,7 @@ impl LegacySession {
             version: client.version,
             capabilities,
             info: client.info,
+            name: session_name(&owner).into(),
             owner,
             level: Mutex::default(),
             next_question: AtomicU64::new(1),
@@ -144,7 +153,9 @@ impl LegacySession {
             info: self.info.clone(),
             log_level: Some(level.unwrap_or_else(|| DEFAULT_LEVEL.to_owned())),
             has_admin_token,
+            base: None,
             owner: Arc::clone(&self.owner),
+            session: Some(Arc::clone(&self.name)),
             client,
         }
     }
@@ -207,7 +218,7 @@ impl LegacySession {
         };
         match outcome {
             Ok(()) => Answer::Result(Bytes::from_static(b"{}")),
-            Err(error) => error.into(),
+            Err(error) => in_era(error.into(), Era::Legacy),
         }
     }
 

@@ -107,16 +107,16 @@ fn part(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Whose an id is: it opens for nobody else.
 fn bound_to(principal: &Principal, frontend: &Frontend) -> Vec<u8> {
-    let Principal { id, role, agent_id, token } = principal;
     let server = match frontend {
         Frontend::Management => "management".to_owned(),
         Frontend::Compositor(View::Merged) => "all".to_owned(),
         Frontend::Compositor(View::Server(server)) => format!("server {server}"),
     };
-    let agent = agent_id.as_deref().unwrap_or_default();
+    let agent = principal.agent_id().map(|agent| &**agent).unwrap_or_default();
+    let (kind, token) = (principal.kind().as_str(), &principal.token().id);
     let mut bound = Vec::new();
     // With their lengths, so that no two owners have the same bytes.
-    for part in [server.as_str(), id, role.as_str(), agent, token] {
+    for part in [server.as_str(), principal.id(), kind, agent, token] {
         bound.extend((part.len() as u64).to_be_bytes());
         bound.extend(part.as_bytes());
     }

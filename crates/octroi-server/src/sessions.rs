@@ -82,8 +82,8 @@ impl HttpSession {
         Some(stream)
     }
 
-    /// Notifies the client of a restored session that it may have missed changes.
-    fn announce_missed(&self) {
+    /// Notifies a client that comes back that it may have missed changes.
+    pub(crate) fn announce_missed(&self) {
         if self.session.frontend.list_changes(Filter::ALL) == Filter::ALL {
             for list in [Method::ToolsChanged, Method::PromptsChanged, Method::ResourcesChanged] {
                 self.own_stream().push(envelope::notification(&list, b"{}"));
@@ -200,7 +200,7 @@ impl Sessions {
         if let Some(session) = self.find(id, principal, frontend) {
             return Ok(Some((session, None)));
         }
-        let own = restored.entry(Arc::clone(&principal.token)).or_default();
+        let own = restored.entry(Arc::clone(&principal.token().label)).or_default();
         if own.contains(&key) || own.len() >= self.limits.sessions.saturating_mul(RESTORED_TIMES) {
             return Ok(None);
         }
@@ -220,7 +220,7 @@ impl Sessions {
         principal: Principal,
         client: InitializeParams,
     ) -> Arc<HttpSession> {
-        let held = self.held.of(&principal.token);
+        let held = self.held.of(&principal.token().label);
         // Its beginning is unique, and the same after a restart.
         let name = id.get(..Cipher::NONCE_CHARACTERS).unwrap_or(id);
         let session = LegacySession::new(name, frontend, principal, client);
@@ -251,7 +251,9 @@ impl Sessions {
         let limit = self.limits.sessions;
         let unused = {
             let by_key = self.by_key.read();
-            let own = by_key.values().filter(|session| session.session.principal.token == principal.token);
+            let own = by_key
+                .values()
+                .filter(|session| session.session.principal.token().label == principal.token().label);
             if own.clone().count() < limit {
                 return Ok(None);
             }

@@ -35,13 +35,16 @@ pub async fn serve_stdio(
     output: impl AsyncWrite + Unpin + Send + 'static,
     shutdown: CancellationToken,
 ) -> std::io::Result<()> {
+    let Some(frontend) = Frontend::of(&principal, View::Merged) else {
+        return Err(std::io::Error::other("this is the token of a service, which may read metrics only"));
+    };
     // Not among the tasks of calls: the writer ends after the last of them.
     let writing = BackgroundTasks::new(Handle::current());
     let (sender, queue) = mpsc::channel(QUEUED);
     let writer = writing.spawn("stdio-write", write_lines(output, queue));
     let peer = Arc::new(StdioClient {
         frontends: Frontends::new(&operations, ClientLimits::default()),
-        frontend: Frontend::of(&principal, View::Merged),
+        frontend,
         principal,
         out: sender,
         session: Mutex::default(),

@@ -17,13 +17,15 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use octroi_gateway::{BackgroundTasks, Heartbeat, Heartbeats};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::WatchedStream;
-use crate::connections::{Connections, OpenConnection};
+use crate::access::Access;
+use crate::connection::{Connection, WatchedStream};
+use crate::connections::{Connections, OpenConnection, Peer};
 use crate::front::Front;
 
 /// Accepted connections that may wait for their thread.
@@ -45,6 +47,7 @@ pub(crate) struct Workers {
     stopping: CancellationToken,
     turn: usize,
     connections: Arc<Connections>,
+    access: Arc<Access>,
 }
 
 /// A connection on its way to its worker.
@@ -66,6 +69,7 @@ impl Workers {
             stopping: CancellationToken::new(),
             turn: 0,
             connections: Arc::clone(connections),
+            access: Arc::clone(front.access()),
         };
         for number in 0..n {
             let (entry, connections) = mpsc::channel(WAITING);
@@ -109,7 +113,10 @@ impl Workers {
             let _ = stream.set_nodelay(true);
             // Leaves this runtime, to be registered with the one of its worker.
             let stream = stream.into_std()?;
-            let (open, pause) = self.connections.open(peer.ip());
+            // A socket for both kinds of addresses writes IPv4 ones as IPv6 ones.
+            let address = peer.ip().to_canonical();
+            let is_shared = address.is_loopback() || self.access.is_proxy(address);
+            let (open, pause) = self.connections.open(Peer { address, is_shared });
             self.pass_on((stream, open)).await?;
             if let Some(pause) = pause {
                 tokio::time::sleep(pause).await;
@@ -214,6 +221,14 @@ struct GracefulShutdown {
 }
 
 impl GracefulShutdown {
+    /// Waits until it is requested.
+    async fn requested(&self) {
+        let requested = self.requested.notified();
+        if !self.is_requested.load(Ordering::SeqCst) {
+            requested.await;
+        }
+    }
+
     fn request(&self) {
         self.is_requested.store(true, Ordering::SeqCst);
         self.requested.notify_waiters();
@@ -228,8 +243,31 @@ async fn serve_connection(
     shutdown: Arc<GracefulShutdown>,
 ) {
     let state = Arc::clone(&open.connection);
-    let stream = WatchedStream::new(stream, Arc::clone(&state));
-    let front = front.on(&state);
+    match front.tls() {
+        None => converse(stream, &state, front, &shutdown).await,
+        Some(tls) => {
+            let accepted = tokio::select! {
+                biased;
+                () = shutdown.requested() => None,
+                accepted = tls.accept(stream, &state) => accepted,
+            };
+            if let Some(stream) = accepted {
+                // Boxed, so that it does not make the connections without TLS large.
+                Box::pin(converse(stream, &state, front.clone(), &shutdown)).await;
+            }
+        }
+    }
+    drop(open);
+}
+
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    state: &Arc<Connection>,
+    front: Front,
+    shutdown: &GracefulShutdown,
+) {
+    let stream = WatchedStream::new(stream, Arc::clone(state));
+    let front = front.on(state);
     let mut builder = http1::Builder::new();
     builder.max_header_size(HEADER_BYTES_MAX);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), front));
@@ -253,7 +291,7 @@ async fn serve_connection(
         connection.as_mut().poll(context)
     });
     if let Err(error) = conversation.await {
-        tracing::trace!(%error, "a connection failed");
+        // A client that speaks TLS to a plain port fails here.
+        tracing::debug!(client.address = %state.address, %error, "a connection failed");
     }
-    drop(open);
 }

@@ -1,6 +1,6 @@
 //! Operator-set context of agents, and their use of tools.
 
-/// The context in which an agent's calls are decided. The agent's own requests cannot change it.
+/// An agent, and the context in which its calls are decided. The agent's own requests cannot change it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentRecord {
     /// The agent's id.
@@ -19,10 +19,29 @@ pub struct AgentRecord {
     pub spec_frozen_at_ms: Option<i64>,
     /// Forbidden side effects; `None` uses the configured default.
     pub blacklist: Option<Vec<String>>,
+    /// Its title for people.
+    pub title: Option<String>,
+    /// The user it belongs to; the built-in administrator if there is none.
+    pub owner: Option<String>,
+    /// When and by whom it was created; an agent that was only given settings was never created.
+    pub created: Option<(i64, String)>,
+    /// Who paused it, if it is paused.
+    pub paused: Option<Pause>,
     /// When this record was last changed.
     pub updated_at_ms: i64,
     /// Who last changed it.
     pub updated_by: String,
+}
+
+/// A pause of an agent. Its calls are refused meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Since when.
+    pub at_ms: i64,
+    /// Who paused it.
+    pub by: String,
+    /// Why.
+    pub reason: Option<String>,
 }
 
 /// One use of a tool by an agent.

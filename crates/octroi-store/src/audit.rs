@@ -96,6 +96,15 @@ impl AuditRow {
     }
 }
 
+impl AuditRow {
+    /// The decision that a record contains, as an event of its own.
+    pub(crate) fn decision(node: &str, seq: u64, entry: &Entry<'_>) -> Option<Self> {
+        let context = entry.decision_context()?;
+        let event_type = Kind::PolicyDecision.as_str().to_owned();
+        Some(Self { event_type, context, ..Self::new(node, seq, entry) })
+    }
+}
+
 /// The time of the event as a signed integer, as databases store it.
 pub(crate) fn at_ms(entry: &Entry<'_>) -> i64 {
     i64::try_from(entry.at_ms).unwrap_or(i64::MAX)
@@ -118,6 +127,8 @@ pub struct AuditFilter {
     pub agent: Option<String>,
     /// The server concerned.
     pub server: Option<String>,
+    /// The client's session.
+    pub session: Option<String>,
     /// The id of the call.
     pub call_id: Option<String>,
     /// The decision about the call.
@@ -133,18 +144,41 @@ impl AuditFilter {
         is_named || self.event_types.is_empty() && kind != Kind::StateSnapshot
     }
 
-    /// Whether an event matches the filter.
-    pub(crate) fn matches(&self, entry: &Entry<'_>) -> bool {
+    /// The decision that a record contains repeats the record: only who asks for decisions gets it.
+    fn wants_decisions(&self) -> bool {
+        self.event_types.iter().any(|one| one == Kind::PolicyDecision.as_str())
+    }
+
+    /// The types of records that have to be read.
+    pub(crate) fn recorded_types(&self) -> Vec<&str> {
+        let mut types: Vec<&str> = self.event_types.iter().map(String::as_str).collect();
+        if self.wants_decisions() {
+            types.extend(Kind::DECIDING.map(Kind::as_str));
+        }
+        types
+    }
+
+    /// The events that a record is found as, the newest first: itself, and the decision that it contains.
+    pub(crate) fn events(&self, node: &str, seq: u64, entry: &Entry<'_>) -> [Option<AuditRow>; 2] {
+        if !self.fits(entry) {
+            return [None, None];
+        }
+        let decision = || self.wants_decisions().then(|| AuditRow::decision(node, seq, entry)).flatten();
+        [self.wants_kind(entry.kind).then(|| AuditRow::new(node, seq, entry)), decision()]
+    }
+
+    /// Whether everything but the type of an event matches the filter.
+    fn fits(&self, entry: &Entry<'_>) -> bool {
         let equal = [
             (&self.source_type, entry.source.map(SourceType::as_str)),
             (&self.tool, entry.tool.as_deref()),
             (&self.agent, entry.agent.as_deref()),
             (&self.server, entry.server.as_deref()),
+            (&self.session, entry.session.as_deref()),
             (&self.decision, entry.ruling.map(Ruling::as_str)),
         ];
         self.since_ms.is_none_or(|since_ms| at_ms(entry) >= since_ms)
             && self.until_ms.is_none_or(|until_ms| at_ms(entry) < until_ms)
-            && self.wants_kind(entry.kind)
             && equal.into_iter().all(|(expected, value)| expected.is_none() || expected.as_deref() == value)
             && self.call_id.as_deref().is_none_or(|id| entry.call.is_some_and(|call| call.to_string() == id))
             && self.text.as_deref().is_none_or(|text| {
@@ -160,11 +194,35 @@ fn contains(text: &str, part: &str) -> bool {
         || text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
 }
 
-/// A position in the index, for pagination.
+/// A position in the index, for pagination: twice the position of a record, plus one. The decision that a record
+/// contains comes just before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AuditCursor(i64);
 
 impl AuditCursor {
+    /// After everything.
+    pub(crate) const END: Self = Self(i64::MAX);
+
+    /// The place of a record.
+    pub(crate) fn at(position: i64) -> Self {
+        Self(position.saturating_mul(2).saturating_add(1))
+    }
+
+    /// The place of the decision that a record contains.
+    pub(crate) fn of_decision_at(position: i64) -> Self {
+        Self(position.saturating_mul(2))
+    }
+
+    /// The place before a record and before its decision.
+    pub(crate) fn before(position: i64) -> Self {
+        Self::of_decision_at(position)
+    }
+
+    /// Only records before this position are at places before this one.
+    pub(crate) fn position(self) -> i64 {
+        self.0 / 2 + self.0 % 2
+    }
+
     /// The position as a number, for serialization.
     pub fn number(self) -> i64 {
         self.0

@@ -2,8 +2,8 @@
 
 use octroi_core::Health;
 
-/// The number of samples kept per server; older ones are dropped.
-pub const SAMPLES_MAX: u32 = 1_000;
+/// The number of samples kept per server, a week of one each minute; older ones are dropped.
+pub const SAMPLES_MAX: u32 = 12_000;
 
 /// The number of characters kept of an error: the text comes from the server.
 pub const ERROR_LENGTH_MAX: usize = 1_000;

@@ -19,8 +19,9 @@ mod policy;
 mod server;
 mod sqlite;
 mod store;
+mod user;
 
-pub use agent::{AgentRecord, ToolUse, ToolUses};
+pub use agent::{AgentRecord, Pause, ToolUse, ToolUses};
 pub use approval::{ApprovalFilter, ApprovalPart, PendingLimits, Requested, TooManyPending};
 pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow, KnownLog};
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
@@ -34,3 +35,4 @@ pub use policy::{
 };
 pub use server::{CanonicalJson, ManagedBy, Recorded, RecordedChange, Scope, ServerKey, ServerRecord};
 pub use store::Store;
+pub use user::{TokenRecord, UserRecord};

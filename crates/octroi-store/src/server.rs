@@ -90,7 +90,7 @@ pub struct ServerRecord {
     pub revision: i64,
     /// Set by `octroi enable` and `octroi disable`; overrides the definition.
     pub enabled_override: Option<bool>,
-    /// Whether it was seen to ask while calls of several clients were in progress.
+    /// Whether it was seen to ask its clients over a connection that several share.
     pub asks_clients: bool,
     /// When it was first recorded.
     pub first_seen_ms: i64,

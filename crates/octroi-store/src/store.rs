@@ -5,6 +5,7 @@ mod approvals;
 mod audit;
 mod pins;
 mod policies;
+mod users;
 
 use std::path::Path;
 
@@ -105,7 +106,7 @@ impl Store {
         }
     }
 
-    /// Saves whether a recorded server asks while calls of several clients are in progress.
+    /// Saves whether a recorded server asks its clients over connections that several share.
     pub async fn set_asks_clients(&self, key: &ServerKey, asks_clients: bool) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.set_asks_clients(key, asks_clients).await,
@@ -147,11 +148,18 @@ impl Store {
         }
     }
 
-    /// Adds a sample to the health history of a recorded server, and drops those beyond
-    /// [`SAMPLES_MAX`](crate::SAMPLES_MAX).
+    /// Adds a sample to the health history of a recorded server.
     pub async fn add_health_sample(&self, key: &ServerKey, sample: &HealthSample) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.add_health_sample(key, sample).await,
+        }
+    }
+
+    /// Drops the samples before a time, and those of each server beyond [`SAMPLES_MAX`](crate::SAMPLES_MAX); returns
+    /// how many.
+    pub async fn purge_health(&self, before_ms: i64) -> Result<u64, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.purge_health(before_ms).await,
         }
     }
 

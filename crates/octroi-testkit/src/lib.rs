@@ -7,6 +7,7 @@ pub mod conformance;
 pub mod conformance_client;
 pub mod gateway;
 pub mod peer;
+pub mod tls;
 
 use std::env;
 use std::path::{Path, PathBuf};

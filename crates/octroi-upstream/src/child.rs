@@ -169,6 +169,15 @@ impl Process {
         }
     }
 
+    /// Waits until the process ends by itself; `Err` is how, unless it succeeded.
+    pub(crate) async fn succeeded(&mut self) -> Result<(), String> {
+        let how = self.ended().await;
+        match self.child.wait().await {
+            Ok(status) if status.success() => Ok(()),
+            Ok(_) | Err(_) => Err(how),
+        }
+    }
+
     /// Waits until the process ends by itself; returns its exit status.
     pub(crate) async fn exited(&mut self) -> String {
         let status = self.child.wait().await;

@@ -64,7 +64,7 @@ pub enum UpstreamError {
         limit: usize,
     },
     /// It failed so often that the circuit breaker is open.
-    #[error("it failed repeatedly ({reason}); next attempt in {} s", .retry_in.as_secs().max(1))]
+    #[error("it failed repeatedly ({reason}); next attempt in {} s", .retry_in.as_millis().div_ceil(1_000).max(1))]
     Resting {
         /// How long until calls are tried again.
         retry_in: Duration,
@@ -161,6 +161,11 @@ impl UpstreamError {
     /// Whether an immediate retry could help: the server may just be starting.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Connect { .. } | Self::Closed(_) | Self::Status(500..))
+    }
+
+    /// Whether the server did not answer in time.
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout(_))
     }
 
     /// Whether the server is unreachable, as opposed to reachable but failing.

@@ -45,7 +45,7 @@ pub enum ServerEvent {
     Lost(String),
     /// A health check finished, with the error if it failed.
     Checked(Checks, Option<UpstreamError>),
-    /// It asked while calls of several clients were in progress, and nothing said which client it asked.
+    /// It asked a client over a connection that several clients may use, and nothing said which call it asked for.
     AsksClients,
 }
 
@@ -75,7 +75,7 @@ impl EventSink {
         let _ = self.sender.send((self.server.clone(), event)).await;
     }
 
-    /// Whether the server asks while calls of several clients are in progress.
+    /// Whether the server asks its clients over connections that they share.
     pub(crate) fn asks_clients(&self) -> bool {
         self.asks_clients.load(Ordering::Relaxed)
     }

@@ -31,7 +31,8 @@ pub(crate) enum Audience {
     Undecided,
     /// Nobody, and no client's roots are given during calls either: several clients share the connection.
     Nobody,
-    /// Nobody. A client may give its roots during a call; from then on the connection is for that client only.
+    /// Nobody. The first client that is asked during a call keeps the connection, and others get their own; once it
+    /// gave its roots, no other client may use it any more.
     CallersOnly,
     /// The one client whose connection it is, during its next call.
     OneClient,
@@ -43,7 +44,9 @@ pub(crate) struct HeldQuestions {
     state: Mutex<Held>,
     /// Whether a call has to look at the state; usually not.
     has_some: AtomicBool,
-    /// Whether a client gave its roots during a call.
+    /// Whether the connection is one client's, because that client was asked.
+    is_owned: AtomicBool,
+    /// Whether that client gave its roots during a call.
     has_roots: AtomicBool,
     /// How often the client's roots changed, and how often the server was told.
     roots_changes: AtomicU64,
@@ -56,8 +59,8 @@ struct Held {
     questions: Vec<ServerQuestion>,
     /// One for each question that a call has taken and that is not answered yet.
     open: Vec<CancellationToken>,
-    /// The client that gave its roots during a call.
-    roots_of: Option<Owner>,
+    /// The client that was asked first.
+    owner: Option<Owner>,
 }
 
 /// What a call waits for before it is sent.
@@ -102,21 +105,38 @@ impl HeldQuestions {
             Audience::Undecided | Audience::OneClient => true,
             Audience::Nobody => false,
             Audience::CallersOnly => {
-                self.has_roots.store(true, Ordering::Release);
-                held.roots_of.get_or_insert_with(|| Arc::clone(owner)) == owner
+                let is_owner = self.keep_for(&mut held, owner);
+                self.has_roots.fetch_or(is_owner, Ordering::Release);
+                is_owner
             }
         }
     }
 
-    /// Whether this client gave its roots over the connection, and may not share it any more.
-    pub(crate) fn has_roots_of(&self, owner: &str) -> bool {
-        self.has_roots.load(Ordering::Acquire) && self.state.lock().roots_of.as_deref() == Some(owner)
+    /// The client of a call is asked; whether that makes the server one whose clients need connections of their own.
+    pub(crate) fn asks(&self, owner: &Owner) -> bool {
+        let mut held = self.state.lock();
+        let is_shared = held.audience == Audience::CallersOnly;
+        if is_shared {
+            self.keep_for(&mut held, owner);
+        }
+        is_shared
+    }
+
+    /// Keeps the connection for a client, which the server may know by now; false if it is another client's.
+    fn keep_for(&self, held: &mut Held, owner: &Owner) -> bool {
+        self.is_owned.store(true, Ordering::Release);
+        held.owner.get_or_insert_with(|| Arc::clone(owner)) == owner
+    }
+
+    /// Whether the connection is kept for this client.
+    pub(crate) fn is_of(&self, owner: &str) -> bool {
+        self.is_owned.load(Ordering::Acquire) && self.state.lock().owner.as_deref() == Some(owner)
     }
 
     /// Whether another client gave its roots over the connection, so that this one may not use it.
     pub(crate) fn has_roots_of_other(&self, owner: &str) -> bool {
         self.has_roots.load(Ordering::Acquire)
-            && self.state.lock().roots_of.as_deref().is_some_and(|of| of != owner)
+            && self.state.lock().owner.as_deref().is_some_and(|of| of != owner)
     }
 
     /// Sets who can be asked; returns the questions that nobody can answer.
@@ -290,12 +310,22 @@ mod tests {
             held.decide(audience);
             assert!(!held.has_roots_of_other(&bob));
             assert_eq!((held.gives_roots(&ada), held.gives_roots(&bob)), (ada_gives, bob_gives));
-            assert_eq!(
-                (held.has_roots_of(&ada), held.has_roots_of_other(&bob)),
-                (other, other),
-                "{audience:?}"
-            );
-            assert!(!held.has_roots_of(&bob) && !held.has_roots_of_other(&ada));
+            assert_eq!((held.is_of(&ada), held.has_roots_of_other(&bob)), (other, other), "{audience:?}");
+            assert!(!held.is_of(&bob) && !held.has_roots_of_other(&ada));
+        }
+    }
+
+    #[test]
+    fn the_first_client_that_is_asked_keeps_the_connection_and_others_may_finish_their_calls() {
+        let (ada, bob): (Owner, Owner) = ("ada".into(), "bob".into());
+        for (audience, is_kept) in
+            [(Audience::Nobody, false), (Audience::CallersOnly, true), (Audience::OneClient, false)]
+        {
+            let held = HeldQuestions::default();
+            held.decide(audience);
+            assert_eq!((held.asks(&ada), held.asks(&bob)), (is_kept, is_kept), "{audience:?}");
+            assert_eq!((held.is_of(&ada), held.is_of(&bob)), (is_kept, false), "{audience:?}");
+            assert!(!held.has_roots_of_other(&bob), "{audience:?}: nobody gave roots");
         }
     }
 

@@ -84,7 +84,7 @@ pub(crate) struct Receiver {
 /// Whom a question is for.
 enum Recipient {
     /// The client of this call.
-    Call(u64),
+    Call(u64, Owner),
     /// No call is in flight.
     Nobody,
     /// One of several clients, and nothing says which.
@@ -273,7 +273,7 @@ impl Mux {
             Some((_, owner)) if *method == Method::RootsList && !self.held.gives_roots(owner) => {
                 Recipient::WithoutRoots
             }
-            Some((call, _)) => Recipient::Call(call),
+            Some((call, owner)) => Recipient::Call(call, Arc::clone(owner)),
             None if table.calls.values().any(|call| call.may_be_asked) => Recipient::Ambiguous,
             None => Recipient::Nobody,
         }
@@ -293,12 +293,16 @@ impl Mux {
         };
         self.table.lock().questions.insert(id, withdrawn);
         match self.recipient(request.method()) {
-            Recipient::Call(call) => {
+            Recipient::Call(call, owner) => {
                 let queue = self.table.lock().calls.get(&call).map(|pending| Arc::clone(&pending.events));
                 if let Some(queue) = queue {
                     self.held.follow(&mut question);
                     // A full queue drops the question, and a dropped question is refused.
                     queue.push(CallEvent::Question(question));
+                }
+                // The next question may come while another client calls, too.
+                if self.held.asks(&owner) {
+                    self.events.it_asked_clients().await;
                 }
             }
             Recipient::Nobody => {

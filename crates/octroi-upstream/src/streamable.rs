@@ -279,10 +279,10 @@ impl Streamable {
 
     /// The call that a message on the session stream must belong to: the newest, if all calls in
     /// flight belong to one owner.
-    fn only_owner(&self, that_may_be_asked: bool) -> Option<Arc<CallEventQueue>> {
+    fn only_owner(&self, that_may_be_asked: bool) -> Option<(Arc<CallEventQueue>, Owner)> {
         let calls = self.calls.lock();
-        let (newest, _) = only_owner(&calls, that_may_be_asked)?;
-        calls.get(&newest).map(|call| Arc::clone(&call.events))
+        let (newest, owner) = only_owner(&calls, that_may_be_asked)?;
+        calls.get(&newest).map(|call| (Arc::clone(&call.events), Arc::clone(owner)))
     }
 
     /// Answers a question for roots that a client must not be asked; returns any other.
@@ -310,7 +310,7 @@ impl Streamable {
     /// Forwards a notification to its call; some servers send them on the session stream.
     fn notification_outside(&self, notification: &Envelope) -> bool {
         let queue = match notification.method() {
-            Method::LogMessage => self.only_owner(false),
+            Method::LogMessage => self.only_owner(false).map(|(queue, _)| queue),
             Method::Progress => {
                 let token =
                     Params::read(notification.params()).ok().and_then(|params| params.notified_token());
@@ -328,8 +328,15 @@ impl Streamable {
 
     /// Handles a server request on the session stream, which does not name the call it belongs to.
     async fn question_outside(self: &Arc<Self>, request: &Envelope) {
-        let queue = self.only_owner(true);
-        let Some(question) = self.question(request, queue.as_deref()) else {
+        let caller = self.only_owner(true);
+        let Some(question) = self.question(request, caller.as_ref().map(|(queue, _)| &**queue)) else {
+            // The next question may come while another client calls, too.
+            if let Some((_, owner)) = caller
+                && *request.method() != Method::Ping
+                && self.held.asks(&owner)
+            {
+                self.events.it_asked_clients().await;
+            }
             return;
         };
         let is_called = self.calls.lock().values().any(|call| call.may_be_asked);
@@ -405,3 +412,6 @@ impl ReplyChannel for Streamable {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,6 +105,8 @@ pub(crate) struct Slot {
     is_gone: AtomicBool,
     /// The era to open it in; `None` for whichever the server speaks.
     era: Option<Era>,
+    /// Whether it was opened before, or tried to be: doing so again is a restart.
+    was_tried: AtomicBool,
     /// Whether a client has used it; the shared one may carry nothing but lists.
     is_used: AtomicBool,
     /// Whether it belongs to one client.
@@ -277,6 +279,9 @@ impl Upstream {
         {
             return Err(error.clone());
         }
+        if slot.was_tried.swap(true, Ordering::Relaxed) {
+            self.life.restarts.fetch_add(1, Ordering::Relaxed);
+        }
         self.life.is_connecting.store(true, Ordering::Relaxed);
         let opened = tokio::select! {
             biased;
@@ -322,7 +327,8 @@ impl Upstream {
         loop {
             let opened = tokio::time::timeout(limit, self.open(capabilities, era)).await;
             match opened.unwrap_or(Err(UpstreamError::Timeout(limit))) {
-                Err(error) if error.is_passing() && tries < TRIES => tries += 1,
+                // Also after a timeout: the server may have been busy with its own start.
+                Err(error) if (error.is_passing() || error.is_timeout()) && tries < TRIES => tries += 1,
                 settled => return settled,
             }
             tokio::time::sleep(TRIES_APART).await;

@@ -155,7 +155,11 @@ impl Watched {
                 } => outcome,
             };
             let (opened, refused) = match outcome {
-                Ok(opened) => (opened, BTreeMap::new()),
+                Ok(None) => (None, BTreeMap::new()),
+                Ok(Some((opened, honoured))) => {
+                    let left_out = goal.uris.keys().filter(|uri| !honoured.includes(uri));
+                    (Some(opened), left_out.map(|uri| (uri.clone(), unsupported())).collect())
+                }
                 Err(error) => {
                     let error = match error {
                         UpstreamError::Refused(error) => error,
@@ -213,22 +217,49 @@ fn filter(capabilities: &Value, uris: &[&String]) -> Option<Value> {
     (!filter.is_empty()).then_some(Value::Object(filter))
 }
 
+/// The resources whose changes a server reports, of those it was asked for.
+struct Honoured(Option<Vec<String>>);
+
+impl Honoured {
+    /// Reads an acknowledgment. A server that does not say what it honours is believed to honour everything.
+    fn read(acknowledgment: &[u8]) -> Self {
+        let params: Value = serde_json::from_slice(acknowledgment).unwrap_or_default();
+        let Some(notifications) = params.get("notifications").and_then(Value::as_object) else {
+            return Self(None);
+        };
+        let uris = notifications.get("resourceSubscriptions").and_then(Value::as_array);
+        let uris = uris.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        Self(Some(uris.collect()))
+    }
+
+    fn includes(&self, uri: &str) -> bool {
+        self.0.as_ref().is_none_or(|uris| uris.iter().any(|honoured| honoured == uri))
+    }
+}
+
+/// What a legacy server answers that knows no subscriptions.
+fn unsupported() -> RpcError {
+    RpcError::new(code::METHOD_NOT_FOUND, "the server does not report changes of this resource")
+}
+
 /// Opens a listen stream and waits for its acknowledgment.
-async fn opened(connection: &Connection, filter: &Value) -> Result<LiveCall, UpstreamError> {
+async fn opened(connection: &Connection, filter: &Value) -> Result<(LiveCall, Honoured), UpstreamError> {
     let mut call = connection.listen(filter);
     let acknowledged = async {
         loop {
             match call.next().await? {
                 CallEvent::Notification(message) if *message.method() == Method::Acknowledged => {
-                    return Ok(());
+                    return Ok(Honoured::read(&message.params()));
                 }
                 CallEvent::Notification(_) | CallEvent::Question(_) => {}
                 CallEvent::Answer(answer) => return Err(UpstreamError::refused(answer.error())),
             }
         }
     };
-    tokio::time::timeout(PATIENCE, acknowledged).await.map_err(|_| UpstreamError::Timeout(PATIENCE))??;
-    Ok(call)
+    let honoured = tokio::time::timeout(PATIENCE, acknowledged)
+        .await
+        .map_err(|_| UpstreamError::Timeout(PATIENCE))??;
+    Ok((call, honoured))
 }
 
 /// Forwards notifications until the stream ends; pending for ever without one.
@@ -245,6 +276,25 @@ async fn forward(stream: Option<&mut LiveCall>, events: &EventSink) {
             }
             Ok(CallEvent::Question(_)) => {}
             Ok(CallEvent::Answer(_)) | Err(_) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_says_which_resources_it_watches() {
+        for (params, watches) in [
+            (r#"{"notifications":{"resourceSubscriptions":["a://1"]}}"#, true),
+            (r#"{"notifications":{"resourceSubscriptions":["a://2"]}}"#, false),
+            (r#"{"notifications":{"toolsListChanged":true}}"#, false),
+            (r#"{"notifications":{}}"#, false),
+            ("{}", true),
+            ("", true),
+        ] {
+            assert_eq!(Honoured::read(params.as_bytes()).includes("a://1"), watches, "{params}");
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod calls;
 mod config;
 pub(crate) mod db;
 mod gateway;
+pub(crate) mod people;
 pub(crate) mod pins;
 pub(crate) mod policy;
 mod read;
@@ -93,6 +94,12 @@ pub(crate) enum Command {
     Pins(pins::Pins),
     /// List the agents and their settings.
     Agents(agents::Agents),
+    /// Manage users: the people who own tokens and agents.
+    #[command(subcommand)]
+    User(people::UserCommand),
+    /// Manage tokens of people, agents, sessions and services.
+    #[command(subcommand)]
+    Token(people::TokenCommand),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,
@@ -112,6 +119,11 @@ pub(crate) struct Target {
     /// The gateway's data directory [default: the user's data directory].
     #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
     pub(crate) data: Option<PathBuf>,
+
+    /// Certificates to trust over HTTPS, as PEM, instead of those of the system [default: for the gateway that
+    /// uses the data directory, its own].
+    #[arg(long, value_name = "FILE", env = "OCTROI_CA_FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
 
     /// Print JSON.
     #[arg(long)]

@@ -2,31 +2,46 @@
 //! declares.
 
 use std::fs;
-use std::net::IpAddr;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{Request, StatusCode, header};
-use hyper_rustls::HttpsConnectorBuilder;
+use hyper::body::Incoming;
+use hyper::{Request, Response, StatusCode, header};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
+use octroi_api::operations::servers::ServersList;
 use octroi_api::{ApiError, ErrorCode, Operation};
 use octroi_mcp::client::{ClientInfo, ClientRequest, tool_call};
 use octroi_mcp::{Envelope, sse};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::cli::Target;
 use crate::config::data_directory;
 use crate::endpoint::Announced;
 use crate::failure::Failure;
+use crate::tls::{self, Trust};
+
+mod address;
+mod unreachable;
+
+use address::{endpoint, is_loopback};
+use unreachable::{no_gateway, unreachable};
+
+mod listen;
 
 const COMMAND_LINE: ClientInfo = ClientInfo { name: "octroi-cli", version: env!("CARGO_PKG_VERSION") };
+
+const OTHER_VERSION: &str = "the gateway may be of another version; `octroi --version` prints this one's";
 
 /// A client of one gateway.
 pub(crate) struct Client {
     pub(crate) url: String,
     token: String,
+    /// The file that the token was read from; `None` if it was given.
+    token_file: Option<PathBuf>,
+    trust: Trust,
 }
 
 impl Client {
@@ -34,7 +49,7 @@ impl Client {
     pub(crate) fn find(target: &Target) -> Result<Self, Failure> {
         let data = target.data.clone().unwrap_or_else(data_directory);
         let url = match &target.url {
-            Some(url) => url.clone(),
+            Some(url) => endpoint(url)?,
             None => Announced::read(&data).map(|endpoint| endpoint.url).ok_or_else(|| {
                 Failure::of(ErrorCode::GatewayGone, format!("no gateway uses {}", data.display()))
                     .hint("start one with `octroi up`, or name one with --url")
@@ -44,15 +59,32 @@ impl Client {
             Failure::of(ErrorCode::Unauthenticated, message).hint("set OCTROI_TOKEN or give --token")
         };
         let is_own = target.url.is_none() || is_loopback(&url);
-        let token = match &target.token {
-            Some(token) => token.clone(),
+        let (token, token_file) = match &target.token {
+            Some(token) if token.trim().is_empty() => {
+                return Err(no_token("the token is empty".to_owned()));
+            }
+            Some(token) => (token.trim().to_owned(), None),
             // The admin token of this machine must not be sent to another machine.
             None if !is_own => return Err(no_token(format!("no token for {url}"))),
-            None => fs::read_to_string(data.join("admin.token"))
-                .map(|text| text.trim().to_owned())
-                .map_err(|error| no_token("no token".to_owned()).cause(error))?,
+            None => {
+                let file = data.join("admin.token");
+                let text = fs::read_to_string(&file).map_err(|error| {
+                    no_token(format!("no token: cannot read {}", file.display())).cause(error)
+                })?;
+                (text.trim().to_owned(), Some(file))
+            }
         };
-        Ok(Self { url, token })
+        if header::HeaderValue::from_str(&token).is_err() {
+            return Err(no_token("the token contains characters that no token has".to_owned()));
+        }
+        // It may be another gateway's that is named by its address.
+        let is_announced = Announced::read(&data).is_some_and(|endpoint| endpoint.url == url);
+        let trust = match &target.ca_file {
+            Some(file) => Trust::File(file.clone()),
+            None if is_announced => Trust::Exactly(tls::announced_certificate(&data)),
+            None => Trust::System,
+        };
+        Ok(Self { url, token, token_file, trust })
     }
 
     /// Performs an operation. An error from the gateway fails the command.
@@ -60,10 +92,54 @@ impl Client {
         let arguments = serde_json::to_value(request)
             .map_err(|error| Failure::new("the request cannot be serialized").cause(error))?;
         let answer = self.send(tool_call(O::NAME, arguments, COMMAND_LINE)).await?;
-        read_answer::<O>(&answer)
+        match read_answer::<O>(&answer) {
+            Err(failure) if is_unknown(&failure, O::NAME) => Err(self.explain_unknown(failure).await),
+            read => read,
+        }
+    }
+
+    /// Why the gateway does not know an operation: it shows none to agents, and an older one has fewer.
+    async fn explain_unknown(&self, failure: Failure) -> Failure {
+        let request = tool_call(ServersList::NAME, Value::Object(Map::new()), COMMAND_LINE);
+        let Ok(answer) = self.send(request).await else {
+            return failure;
+        };
+        let has_management = read_answer::<ServersList>(&answer)
+            .err()
+            .is_none_or(|error| !is_unknown(&error, ServersList::NAME));
+        if has_management {
+            return Failure { hint: Some(OTHER_VERSION.to_owned()), ..failure };
+        }
+        let (message, hint) = match &self.token_file {
+            Some(file) => (
+                format!("the token in {} is an agent's; commands need a person's token", file.display()),
+                "give a person's token with --token, or in OCTROI_TOKEN".to_owned(),
+            ),
+            None => (
+                "this is an agent's token; commands need a person's token".to_owned(),
+                "leave --token and OCTROI_TOKEN out to use the admin token of the data directory, \
+                 or give a person's token"
+                    .to_owned(),
+            ),
+        };
+        Failure::of(ErrorCode::PeopleOnly, message).hint(hint)
     }
 
     async fn send(&self, request: ClientRequest) -> Result<Envelope, Failure> {
+        let response = self.open(request).await?;
+        let status = response.status();
+        let is_stream = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let body =
+            response.into_body().collect().await.map_err(|error| unreachable(&self.url, &error))?.to_bytes();
+        let answer = if is_stream { last_message(&body) } else { Envelope::parse(body).ok() };
+        answer.ok_or_else(|| no_gateway(&self.url, status))
+    }
+
+    /// Sends a request; the body of the response is still to come.
+    async fn open(&self, request: ClientRequest) -> Result<Response<Incoming>, Failure> {
         let mut builder = Request::post(&self.url)
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(header::CONTENT_TYPE, "application/json")
@@ -74,38 +150,25 @@ impl Client {
         let request = builder
             .body(Full::new(request.body))
             .map_err(|error| Failure::new(format!("`{}` is not a valid address", self.url)).cause(error))?;
-        let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_platform_verifier(rustls::crypto::ring::default_provider())
-            .map_err(|error| Failure::new("cannot set up TLS").cause(error))?
-            .https_or_http()
-            .enable_http1()
-            .build();
-        let http = HttpClient::builder(TokioExecutor::new()).build(connector);
-        let response = http.request(request).await.map_err(|error| self.unreachable(&error))?;
-        let status = response.status();
-        let is_stream = response
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        let body = response.into_body().collect().await.map_err(|error| self.unreachable(&error))?.to_bytes();
-        if status == StatusCode::UNAUTHORIZED {
-            let message = format!("the gateway at {} does not know the token", self.url);
-            return Err(Failure::of(ErrorCode::Unauthenticated, message).hint(
-                "set OCTROI_TOKEN to a person's token, or use the data directory of that gateway with --data",
-            ));
+        let http = HttpClient::builder(TokioExecutor::new()).build(tls::connector(&self.trust)?);
+        let response = http.request(request).await.map_err(|error| unreachable(&self.url, &error))?;
+        match response.status() {
+            StatusCode::UNAUTHORIZED => Err(self.unknown_token()),
+            StatusCode::NOT_FOUND => Err(no_gateway(&self.url, StatusCode::NOT_FOUND)),
+            _ => Ok(response),
         }
-        let answer = if is_stream { last_message(&body) } else { Envelope::parse(body).ok() };
-        answer.ok_or_else(|| {
-            Failure::new(format!("the gateway answered HTTP {status} without a readable message"))
-        })
     }
 
-    fn unreachable(&self, error: &(dyn std::error::Error + 'static)) -> Failure {
-        let message = format!("cannot reach the gateway at {}", self.url);
-        Failure {
-            causes: Failure::from_error(error).causes,
-            ..Failure::of(ErrorCode::GatewayGone, message).hint("is it running? start one with `octroi up`")
-        }
+    fn unknown_token(&self) -> Failure {
+        let message = match &self.token_file {
+            Some(file) => {
+                format!("the gateway at {} does not know the token in {}", self.url, file.display())
+            }
+            None => format!("the gateway at {} does not know the token", self.url),
+        };
+        Failure::of(ErrorCode::Unauthenticated, message).hint(
+            "set OCTROI_TOKEN to a person's token, or use the data directory of that gateway with --data",
+        )
     }
 }
 
@@ -132,15 +195,12 @@ fn read_answer<O: Operation>(answer: &Envelope) -> Result<O::Response, Failure> 
 
 /// The failure of an answer that is not what the operation declares.
 pub(crate) fn unreadable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new("the gateway's answer cannot be read")
-        .cause(error)
-        .hint("the gateway may be of another version; `octroi --version` prints this one's")
+    Failure::new("the gateway's answer cannot be read").cause(error).hint(OTHER_VERSION)
 }
 
-fn is_loopback(url: &str) -> bool {
-    let uri: Option<hyper::Uri> = url.parse().ok();
-    let host = uri.as_ref().and_then(hyper::Uri::host).unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+/// Whether a gateway says that it has no such operation. Servers cannot: their tools are not called here.
+fn is_unknown(failure: &Failure, operation: &str) -> bool {
+    failure.message.starts_with(&format!("unknown tool `{operation}`"))
 }
 
 /// The last message of a stream, which is the answer.

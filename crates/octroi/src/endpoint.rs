@@ -18,13 +18,13 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// Writes where this process listens.
-    pub(crate) fn announce(data: &Path, mut address: SocketAddr) -> Self {
+    pub(crate) fn announce(data: &Path, scheme: &str, mut address: SocketAddr) -> Self {
         if address.ip().is_unspecified() {
             address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
         }
         let file = data.join(FILE_NAME);
         // Without it commands need --url; that is no reason not to run.
-        if let Err(error) = replace(&file, &format!("http://{address}/mcp\n{}\n", std::process::id())) {
+        if let Err(error) = replace(&file, &format!("{scheme}://{address}/mcp\n{}\n", std::process::id())) {
             tracing::warn!(%error, "commands will not find this gateway without --url");
         }
         Self { file }
@@ -38,10 +38,10 @@ impl Drop for Endpoint {
 }
 
 /// Replaces a file so that readers see all of it or none.
-fn replace(file: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn replace(file: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let new = file.with_extension("new");
     let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-    out.write_all(text.as_bytes())?;
+    out.write_all(content.as_ref())?;
     fs::rename(&new, file)
 }
 
@@ -75,8 +75,8 @@ mod tests {
     fn only_a_process_that_runs_is_believed() {
         let data = tempfile::tempdir().unwrap();
         assert_eq!(Announced::read(data.path()), None);
-        let endpoint = Endpoint::announce(data.path(), "0.0.0.0:7".parse().unwrap());
-        let expected = Announced { url: "http://127.0.0.1:7/mcp".to_owned(), process: std::process::id() };
+        let endpoint = Endpoint::announce(data.path(), "https", "0.0.0.0:7".parse().unwrap());
+        let expected = Announced { url: "https://127.0.0.1:7/mcp".to_owned(), process: std::process::id() };
         assert_eq!(Announced::read(data.path()), Some(expected));
         drop(endpoint);
         assert!(!data.path().join(FILE_NAME).exists());

@@ -16,8 +16,8 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
     GovernanceSettings {
         profile: settings.policy.profile,
         agents: settings.agents.clone(),
-        tokens: settings.tokens.clone(),
         approvals: settings.approvals.clone(),
+        notify: settings.notify.clone(),
         pins: PinSettings {
             policy: settings.pins.mode,
             new_tools: settings.pins.new_tools.unwrap_or_else(|| settings.policy.profile.new_tools()),
@@ -36,6 +36,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
         policies: policies.collect(),
         wire_name_max: Some(settings.mcp.wire_name_max),
         list_wait: Some(settings.mcp.list_wait),
+        health_retention: settings.mcp.health_retention,
     }
 }
 

@@ -15,11 +15,13 @@ mod governance;
 mod logging;
 mod printer;
 mod relay;
+mod table;
 mod terminal;
+mod tls;
 mod token;
 
-/// A tenth less CPU per call than the system's allocator, and a thread that returns memory soon: after large messages
-/// others keep several times what they need.
+/// It has a thread that returns memory soon: after large messages the system's allocator keeps several times what it
+/// needs.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -8,7 +8,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::table::{Table, line_width};
 
+/// A count with its noun.
+pub(crate) use octroi_core::count;
 /// Makes text of agents and servers safe to print in one line.
 pub(crate) use octroi_core::visible;
 
@@ -48,6 +51,11 @@ pub(crate) fn json_lines(value: &impl Serialize) {
 pub(crate) fn is_still_read(text: &str) -> bool {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+}
+
+/// Prints a table, as wide as the terminal.
+pub(crate) fn table(table: &Table) {
+    table.lines(line_width()).iter().for_each(|line| data(line));
 }
 
 /// Prints a label and its value, aligned.
@@ -115,11 +123,6 @@ pub(crate) fn word(value: &impl Serialize) -> String {
     }
 }
 
-/// A count with its noun: `1 rule`, `2 rules`.
-pub(crate) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
-}
-
 #[cfg(test)]
 mod tests {
     use octroi_api::operations::policies::PolicyStatus;
@@ -147,10 +150,5 @@ mod tests {
         assert_eq!(word(&GateState::Failing), "failing");
         assert_eq!(word(&PolicyStatus::Superseded), "superseded");
         assert_eq!(word(&3), "");
-    }
-
-    #[test]
-    fn one_is_not_many() {
-        assert_eq!([0, 1, 2].map(|n| count(n, "rule")), ["0 rules", "1 rule", "2 rules"]);
     }
 }

@@ -44,6 +44,11 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         rule: Rule::StructFields,
+        place: "octroi-core::config::Config",
+        reason: "every section of the file, one field for each",
+    },
+    Exception {
+        rule: Rule::StructFields,
         place: "octroi-core::server::ServerSpec",
         reason: "every setting of a server's entry, one field for each key",
     },

@@ -74,7 +74,7 @@ const GATEWAY: ErrorSpec = ErrorSpec {
 };
 
 /// In the order of the enum, which a test checks. Each row lists only the differences from its base.
-pub(super) static TABLE: [ErrorSpec; 45] = [
+pub(super) static TABLE: [ErrorSpec; 46] = [
     ErrorSpec {
         word: "policy_denied",
         rpc: -32_950,
@@ -289,9 +289,16 @@ pub(super) static TABLE: [ErrorSpec; 45] = [
     },
     ErrorSpec {
         word: "people_only",
+        exit: Exit::SignIn,
         about: "Only people may do this, and the token is an agent's.",
         hint: "use a person's token",
         agent_hint: Some("a person has to do it"),
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "admins_only",
+        about: "Only administrators may do this, and the token is a member's.",
+        hint: "ask an administrator",
         ..DENIED
     },
     ErrorSpec {

@@ -74,6 +74,7 @@ pub enum ErrorCode {
     Unauthenticated,
     Forbidden,
     PeopleOnly,
+    AdminsOnly,
     NotFound,
     Conflict,
     LimitReached,
@@ -107,7 +108,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 56] = [
+    pub const ALL: [Self; 57] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
@@ -135,6 +136,7 @@ impl ErrorCode {
         Self::Unauthenticated,
         Self::Forbidden,
         Self::PeopleOnly,
+        Self::AdminsOnly,
         Self::NotFound,
         Self::Conflict,
         Self::LimitReached,

@@ -143,7 +143,7 @@ impl Operation for AgentsUpdate {
     const DESCRIPTION: &'static str =
         "Change settings of an agent. They take effect with its next call; omitted settings stay unchanged.";
     const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
+    const EFFECT: Effect = Effect::Changes { audit: Kind::AgentChanged };
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::NotFound, ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
     const IDEMPOTENT: bool = true;
@@ -175,7 +175,7 @@ impl Operation for SpecsFreeze {
     const DESCRIPTION: &'static str =
         "Freeze an agent's specification by its hash, so that it may act on it.";
     const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
+    const EFFECT: Effect = Effect::Changes { audit: Kind::AgentChanged };
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::NotFound, ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
     const IDEMPOTENT: bool = true;

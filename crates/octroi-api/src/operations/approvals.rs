@@ -96,6 +96,9 @@ pub struct Approval {
     pub side_effects: Vec<String>,
     /// Why approval is needed
     pub reasons: Vec<String>,
+    /// The address of the page where a person can decide about it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
     /// When it was requested
     pub requested_at: String,
     /// When it can no longer be decided or used

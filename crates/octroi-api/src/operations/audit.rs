@@ -101,7 +101,7 @@ pub struct AuditQueryRequest {
     /// Before this moment, in milliseconds since 1970
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_ms: Option<u64>,
-    /// Only these kinds of records
+    /// Only these kinds of records; `policy_decision` stands for the decisions that other records contain
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<Wire<Kind>>,
     /// The agent
@@ -110,6 +110,9 @@ pub struct AuditQueryRequest {
     /// The server
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// The session, as records name it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The canonical id of the tool; `*` matches any characters
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
@@ -178,8 +181,8 @@ impl Operation for AuditQuery {
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::InvalidArguments, ErrorCode::AuditUnavailable, ErrorCode::StorageUnavailable];
 
-    fn object(_: &AuditQueryRequest) -> ObjectRef<'_> {
-        ObjectRef::Gateway
+    fn object(request: &AuditQueryRequest) -> ObjectRef<'_> {
+        request.agent.as_deref().map_or(ObjectRef::Administration, ObjectRef::Agent)
     }
 }
 
@@ -231,6 +234,9 @@ pub struct AuditVerification {
     pub node: String,
     /// The public key that verifies its checkpoints
     pub key: String,
+    /// The records up to this one were purged, as a signed record says; 0 if none were
+    #[serde(default)]
+    pub purged_until: u64,
     /// The first record
     pub first_seq: u64,
     /// The last record
@@ -258,7 +264,7 @@ impl Operation for AuditVerify {
     const NAME: &'static str = "audit_verify";
     const TITLE: &'static str = "Verify the audit log";
     const DESCRIPTION: &'static str = "Check whether anybody changed the audit log.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::AuditUnavailable];
 
@@ -295,7 +301,7 @@ impl Operation for AuditPurge {
     const TITLE: &'static str = "Remove old audit records";
     const DESCRIPTION: &'static str =
         "Remove old records, whole segments at a time. The removal is recorded in the log.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AuditPurged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::AuditUnavailable];
     const DESTRUCTIVE: bool = true;
@@ -349,7 +355,7 @@ impl Operation for AuditReport {
     const NAME: &'static str = "audit_report";
     const TITLE: &'static str = "Count audit records";
     const DESCRIPTION: &'static str = "Count records by kind, agent, tool and decision.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::AuditUnavailable, ErrorCode::StorageUnavailable];
 

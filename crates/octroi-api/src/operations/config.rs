@@ -66,7 +66,7 @@ impl Operation for ConfigReload {
     const DESCRIPTION: &'static str = "Reload the configuration. What needs a person waits, unless you give the digest of the \
          files that you have looked at; other files are refused. Unchanged servers keep running; an invalid file \
          changes nothing.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ConfigReloaded };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::Conflict, ErrorCode::InvalidConfig];
     const IDEMPOTENT: bool = true;

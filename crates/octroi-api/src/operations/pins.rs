@@ -157,8 +157,8 @@ impl Operation for PinsAccept {
     const NAME: &'static str = "pins_accept";
     const TITLE: &'static str = "Accept a quarantined definition";
     const DESCRIPTION: &'static str = "Accept a quarantined definition, so that it can be used.";
-    const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
+    const ACCESS: Access = Access::Admins;
+    const EFFECT: Effect = Effect::Changes { audit: Kind::PinChanged };
     const ERRORS: &'static [ErrorCode] = &[
         ErrorCode::NotFound,
         ErrorCode::InvalidArguments,
@@ -200,8 +200,8 @@ impl Operation for PinsReject {
     const TITLE: &'static str = "Reject a quarantined definition";
     const DESCRIPTION: &'static str = "Reject a definition permanently. A different one under its name needs review again; \
          `pins_accept` undoes it.";
-    const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
+    const ACCESS: Access = Access::Admins;
+    const EFFECT: Effect = Effect::Changes { audit: Kind::PinChanged };
     const ERRORS: &'static [ErrorCode] = &[
         ErrorCode::NotFound,
         ErrorCode::InvalidArguments,
@@ -259,8 +259,8 @@ impl Operation for PinsForget {
     const TITLE: &'static str = "Forget accepted definitions";
     const DESCRIPTION: &'static str = "Forget the accepted definitions of a server, or one of them, so that they are treated as seen for the \
          first time. Rejected ones stay rejected.";
-    const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Changes { audit: Kind::AdministrativeChange };
+    const ACCESS: Access = Access::Admins;
+    const EFFECT: Effect = Effect::Changes { audit: Kind::PinChanged };
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::NotFound, ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
     const DESTRUCTIVE: bool = true;
@@ -287,7 +287,7 @@ impl Operation for PinsLock {
     const NAME: &'static str = "pins_lock";
     const TITLE: &'static str = "Generate a lock file";
     const DESCRIPTION: &'static str = "The text of a lock file with all accepted definitions.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::StorageUnavailable];
 

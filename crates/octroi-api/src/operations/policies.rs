@@ -103,7 +103,7 @@ impl Operation for PolicySetGlobal {
     const NAME: &'static str = "policy_set_global";
     const TITLE: &'static str = "Set the global policy";
     const DESCRIPTION: &'static str = "Activate a policy for all agents.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = SETS;
     const ERRORS: &'static [ErrorCode] = SETTING;
 
@@ -122,7 +122,7 @@ impl Operation for PolicySetFloor {
     const NAME: &'static str = "policy_set_floor";
     const TITLE: &'static str = "Set the floor policy";
     const DESCRIPTION: &'static str = "Activate the floor policy, which no other policy can loosen.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = SETS;
     const ERRORS: &'static [ErrorCode] = SETTING;
 
@@ -328,7 +328,7 @@ impl Operation for PolicyReplay {
         &[ErrorCode::InvalidArguments, ErrorCode::InvalidPolicy, ErrorCode::AuditUnavailable];
 
     fn object(request: &ReplayRequest) -> ObjectRef<'_> {
-        object_of(request.agent_id.as_ref())
+        request.agent_id.as_deref().map_or(ObjectRef::Administration, ObjectRef::Agent)
     }
 }
 

@@ -59,6 +59,9 @@ pub struct ServerStatus {
     pub version: Option<String>,
     /// The number of its tools
     pub tools: u64,
+    /// The number of its definitions that are quarantined; `pins_list` has them
+    #[serde(default)]
+    pub quarantined: u64,
     /// The latency of its last check, in milliseconds
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
@@ -210,7 +213,7 @@ impl Operation for ServersToggle {
     const NAME: &'static str = "servers_toggle";
     const TITLE: &'static str = "Enable or disable a server";
     const DESCRIPTION: &'static str = "Enable or disable a server. The setting persists.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];
     const IDEMPOTENT: bool = true;
@@ -231,7 +234,7 @@ impl Operation for ServersRestart {
     const TITLE: &'static str = "Restart a server";
     const DESCRIPTION: &'static str =
         "Restart a server, or start a stopped one. Calls in flight are aborted.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::ServerUnavailable];
     const DESTRUCTIVE: bool = true;
@@ -351,7 +354,7 @@ impl Operation for ServersLogs {
     const NAME: &'static str = "servers_logs";
     const TITLE: &'static str = "Show a server's log";
     const DESCRIPTION: &'static str = "The latest lines of a server's standard error.";
-    const ACCESS: Access = Access::People;
+    const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];
 

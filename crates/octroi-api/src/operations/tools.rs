@@ -93,7 +93,7 @@ impl Operation for ToolsListCatalog {
         "All tools of all sources as the gates see them: risk, side effects, and whether clients see them.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
-    const ERRORS: &'static [ErrorCode] = &[];
+    const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];
 
     fn object(_: &CatalogRequest) -> ObjectRef<'_> {
         ObjectRef::Gateway

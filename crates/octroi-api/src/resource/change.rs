@@ -21,13 +21,15 @@ pub enum Topic {
     Policies,
     /// A policy was proposed, decided, or changed at its level.
     Proposals,
+    /// A user or a token was added, changed or removed.
+    Users,
     /// An audit record was written.
     Audit,
 }
 
 impl Topic {
     /// All topics.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Servers,
         Self::Tools,
         Self::Approvals,
@@ -35,6 +37,7 @@ impl Topic {
         Self::Agents,
         Self::Policies,
         Self::Proposals,
+        Self::Users,
         Self::Audit,
     ];
 
@@ -48,6 +51,7 @@ impl Topic {
             Self::Agents => "the settings of an agent change",
             Self::Policies => "the policies in effect change",
             Self::Proposals => "a policy is proposed, decided, or changed",
+            Self::Users => "a user or a token is added, changed or removed",
             Self::Audit => "an audit record is written",
         }
     }
@@ -85,6 +89,8 @@ pub enum ResourceChange<'a> {
         /// Its agent; `None` for the floor and the global policy.
         agent: Option<&'a str>,
     },
+    /// Of users or tokens.
+    Users,
     /// Of the audit log.
     Audit,
 }
@@ -100,6 +106,7 @@ impl ResourceChange<'_> {
             Self::Agents => Topic::Agents,
             Self::Policies => Topic::Policies,
             Self::Policy { .. } => Topic::Proposals,
+            Self::Users => Topic::Users,
             Self::Audit => Topic::Audit,
         }
     }
@@ -144,6 +151,7 @@ impl ResourceChange<'_> {
                 }));
                 uris
             }
+            Self::Users => vec![ResourceUri::Users, ResourceUri::Tokens],
             Self::Audit => vec![ResourceUri::RecentAudit],
         }
     }

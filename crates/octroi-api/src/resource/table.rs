@@ -14,7 +14,9 @@ use crate::operations::pins::HeldPins;
 use crate::operations::policies::{PolicyState, PolicyVersion};
 use crate::operations::proposals::ProposalList;
 use crate::operations::servers::ServerStatus;
+use crate::operations::tokens::TokenList;
 use crate::operations::tools::ToolCatalog;
+use crate::operations::users::UserList;
 
 /// The list of servers as a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +65,12 @@ const fn of_people(
 }
 
 impl ResourceEntry {
+    /// Lets administrators read it only.
+    const fn of_admins(mut self) -> Self {
+        self.access = Access::Admins;
+        self
+    }
+
     /// Lets agents read their own, if they may propose policies.
     const fn or_own_agent(mut self) -> Self {
         self.access = Access::PeopleAndOwnAgent;
@@ -72,7 +80,7 @@ impl ResourceEntry {
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 18] = [
+pub static RESOURCES: [ResourceEntry; 20] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
@@ -162,6 +170,22 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         &[Topic::Agents],
     ),
     of_people(
+        ResourceKind::Users,
+        "resource://users/list",
+        ("users", "Users"),
+        "The users that the reader may see",
+        json::<UserList>(),
+        &[Topic::Users],
+    ),
+    of_people(
+        ResourceKind::Tokens,
+        "resource://tokens/list",
+        ("tokens", "Tokens"),
+        "The valid tokens that the reader may see, without their secrets",
+        json::<TokenList>(),
+        &[Topic::Users],
+    ),
+    of_people(
         ResourceKind::ActivePolicy,
         "resource://approval-policy/policy",
         ("policy", "Active policy"),
@@ -223,5 +247,6 @@ pub static RESOURCES: [ResourceEntry; 18] = [
         "The newest audit records, newest first",
         json::<AuditRecords>(),
         &[Topic::Audit],
-    ),
+    )
+    .of_admins(),
 ];

@@ -40,6 +40,10 @@ pub enum ResourceUri {
     HeldPins,
     /// All agents.
     Agents,
+    /// All users.
+    Users,
+    /// All tokens.
+    Tokens,
     /// The active policy: an agent's own for the agent, the global one for a person.
     ActivePolicy,
     /// The same under an alias.
@@ -87,6 +91,8 @@ impl ResourceUri {
             ResourceKind::AgentApproval => Self::AgentApproval { agent: text(0)?, id: text(1)? },
             ResourceKind::HeldPins => Self::HeldPins,
             ResourceKind::Agents => Self::Agents,
+            ResourceKind::Users => Self::Users,
+            ResourceKind::Tokens => Self::Tokens,
             ResourceKind::ActivePolicy => Self::ActivePolicy,
             ResourceKind::ActivePolicyAlias => Self::ActivePolicyAlias,
             ResourceKind::AgentPolicyState => Self::AgentPolicyState(text(0)?),
@@ -113,6 +119,8 @@ impl ResourceUri {
             }
             Self::HeldPins => (ResourceKind::HeldPins, vec![]),
             Self::Agents => (ResourceKind::Agents, vec![]),
+            Self::Users => (ResourceKind::Users, vec![]),
+            Self::Tokens => (ResourceKind::Tokens, vec![]),
             Self::ActivePolicy => (ResourceKind::ActivePolicy, vec![]),
             Self::ActivePolicyAlias => (ResourceKind::ActivePolicyAlias, vec![]),
             Self::AgentPolicyState(agent) => (ResourceKind::AgentPolicyState, vec![agent.clone()]),
@@ -146,6 +154,8 @@ impl ResourceUri {
             | Self::PendingApprovals
             | Self::HeldPins
             | Self::Agents
+            | Self::Users
+            | Self::Tokens
             | Self::RecentAudit => ObjectRef::Gateway,
         }
     }

@@ -26,7 +26,7 @@ fn names_are_unique_where_they_are_seen() {
 /// A lost operation would break other programs.
 #[test]
 fn everything_that_can_be_done() {
-    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 50);
+    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 58);
     expect_test::expect![[r#"
         servers_list
         servers_get
@@ -55,6 +55,15 @@ fn everything_that_can_be_done() {
         agents_get
         agents_update
         specs_freeze
+        users_list
+        users_add
+        users_update
+        users_remove
+        users_invite
+        tokens_list
+        tokens_create
+        tokens_rotate
+        tokens_revoke
         agents_set_policy
         policy_set_global
         policy_set_floor
@@ -117,11 +126,18 @@ fn whatever_changes_something_is_recorded() {
         agents_approve_request approval_resolved
         agents_deny_request approval_resolved
         approvals_reveal argument_revealed
-        pins_accept administrative_change
-        pins_reject administrative_change
-        pins_forget administrative_change
-        agents_update administrative_change
-        specs_freeze administrative_change
+        pins_accept pin_changed
+        pins_reject pin_changed
+        pins_forget pin_changed
+        agents_update agent_changed
+        specs_freeze agent_changed
+        users_add user_changed
+        users_update user_changed
+        users_remove user_changed
+        users_invite user_changed
+        tokens_create token_changed
+        tokens_rotate token_changed
+        tokens_revoke token_changed
         agents_set_policy policy_changed
         policy_set_global policy_changed
         policy_set_floor policy_changed

@@ -95,6 +95,7 @@ fn changes_report_what_the_table_says() {
         ResourceChange::Policies,
         ResourceChange::Policy { id: 7, agent: Some("coder") },
         ResourceChange::Policy { id: 7, agent: None },
+        ResourceChange::Users,
         ResourceChange::Audit,
     ];
     let mut reported = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! For arbitrary definitions and arguments, nothing panics and nothing is allowed by accident.
 
-use octroi_core::Role;
+use octroi_core::PrincipalKind;
 use octroi_core::facts::Facts;
 use octroi_core::tool::Risk;
 use octroi_core::trust::Trust;
@@ -76,7 +76,7 @@ fn object_schema(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = V
 
 fn judge_any(policies: &Policies, tool: &str, arguments: &Value) -> CedarVerdict {
     let request = CallToJudge {
-        agent: Agent { id: "bot", role: Role::Agent, profile: "" },
+        agent: Agent { id: "bot", kind: PrincipalKind::Agent, profile: "" },
         tool: Tool {
             server: "s",
             name: tool,

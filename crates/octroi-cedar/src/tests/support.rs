@@ -1,6 +1,6 @@
 //! Sample tools as real servers define them, and calls written as sentences.
 
-use octroi_core::Role;
+use octroi_core::PrincipalKind;
 use octroi_core::facts::Facts;
 use octroi_core::tool::Risk;
 use octroi_core::trust::Trust;
@@ -160,7 +160,7 @@ pub(crate) fn judge(policies: &Policies, sentence: &str) -> Judgement {
     let samples = samples();
     let sample = samples.iter().find(|sample| (sample.server, sample.tool) == (server, name));
     policies.judge(&CallToJudge {
-        agent: Agent { id: &call.agent, role: call.role, profile: &call.profile },
+        agent: Agent { id: &call.agent, kind: call.kind, profile: &call.profile },
         tool: Tool {
             server,
             name,
@@ -199,7 +199,7 @@ pub(crate) fn summary(judgement: &Judgement) -> String {
 
 struct SampleCall {
     agent: String,
-    role: Role,
+    kind: PrincipalKind,
     profile: String,
     tool: String,
     trust: Trust,
@@ -219,7 +219,7 @@ impl SampleCall {
         let rest = rest[values.byte_offset()..].trim();
         let mut call = Self {
             agent: agent.to_owned(),
-            role: Role::Agent,
+            kind: PrincipalKind::Agent,
             profile: String::new(),
             tool: tool.to_owned(),
             trust: Trust::Medium,
@@ -239,7 +239,7 @@ impl SampleCall {
     fn set(&mut self, key: &str, value: &str) {
         let set = || value.split(',').map(str::to_owned).collect();
         match key {
-            "role" if value == "human" => self.role = Role::Human,
+            "role" if value == "human" => self.kind = PrincipalKind::Person,
             "profile" => value.clone_into(&mut self.profile),
             "trust" if value == "low" => self.trust = Trust::Low,
             "mode" => value.clone_into(&mut self.mode),

@@ -18,6 +18,8 @@ pub struct Filter {
     pub agent: Option<String>,
     /// Only records about this server.
     pub server: Option<String>,
+    /// Only records of this session.
+    pub session: Option<String>,
     /// Only records that contain this text.
     pub text: Option<String>,
 }
@@ -25,11 +27,22 @@ pub struct Filter {
 impl Filter {
     /// Whether a record matches. Also takes its encoded text, for the text search.
     pub fn wants(&self, entry: &Entry<'_>, body: &[u8]) -> bool {
+        (self.kinds.is_empty() || self.kinds.contains(&entry.kind)) && self.fits(entry, body)
+    }
+
+    /// Whether the decision that a record contains is requested too. It repeats the record, so only who names its kind
+    /// gets it.
+    pub fn wants_decision(&self, entry: &Entry<'_>, body: &[u8]) -> bool {
+        self.kinds.contains(&Kind::PolicyDecision) && entry.has_decision() && self.fits(entry, body)
+    }
+
+    /// Whether everything but the kind matches.
+    fn fits(&self, entry: &Entry<'_>, body: &[u8]) -> bool {
         self.since_ms.is_none_or(|since_ms| entry.at_ms >= since_ms)
             && self.until_ms.is_none_or(|until_ms| entry.at_ms < until_ms)
-            && (self.kinds.is_empty() || self.kinds.contains(&entry.kind))
             && is_same(self.agent.as_deref(), entry.agent.as_deref())
             && is_same(self.server.as_deref(), entry.server.as_deref())
+            && is_same(self.session.as_deref(), entry.session.as_deref())
             && self.tool.as_deref().is_none_or(|pattern| {
                 entry.tool.as_deref().is_some_and(|tool| matches_pattern(pattern, tool))
             })
@@ -104,6 +117,7 @@ mod tests {
     fn every_condition_must_hold() {
         let event = Event {
             agent: Some("a"),
+            session: Some("s"),
             server: Some("files"),
             tool: Some("mcp:files:read"),
             context: r#"{"path":"a \"b\""}"#,
@@ -123,6 +137,8 @@ mod tests {
             (Filter { tool: text("*:git:*"), ..Filter::default() }, false),
             (Filter { agent: text("b"), ..Filter::default() }, false),
             (Filter { server: text("file"), ..Filter::default() }, false),
+            (Filter { session: text("s"), ..Filter::default() }, true),
+            (Filter { session: text("t"), ..Filter::default() }, false),
             (Filter { text: text(r#"a "b""#), ..Filter::default() }, true),
             (Filter { text: text("missing"), ..Filter::default() }, false),
         ] {

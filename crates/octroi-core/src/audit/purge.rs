@@ -31,11 +31,14 @@ struct Context {
     chain: String,
     peaks: Vec<String>,
     signature: String,
+    /// For people; not signed. Records of earlier versions lack it.
+    #[serde(default)]
+    because: String,
 }
 
 impl Purge {
-    /// The signed context of the `audit_purged` record.
-    pub fn to_context(&self, key: &SigningKey) -> String {
+    /// The signed context of the `audit_purged` record, with the reason.
+    pub fn to_context(&self, key: &SigningKey, because: &str) -> String {
         let context = Context {
             first_seq: self.first_seq,
             last_seq: self.last_seq,
@@ -43,6 +46,7 @@ impl Purge {
             chain: self.chain.to_base64(),
             peaks: self.tree.peaks().iter().map(|peak| peak.to_base64()).collect(),
             signature: STANDARD.encode(key.sign(self.statement().as_bytes())),
+            because: because.to_owned(),
         };
         serde_json::to_string(&context).unwrap_or_default()
     }
@@ -89,10 +93,13 @@ mod tests {
         let mut tree = Tree::default();
         (1..=5).for_each(|seq| tree.push(chain::leaf(seq, b"{}")));
         let purge = Purge { node: "n".to_owned(), first_seq: 1, last_seq: 5, chain: chain::start("n"), tree };
-        let context = purge.to_context(&key);
+        let context = purge.to_context(&key, "age");
         assert_eq!(Purge::open(&context, "n", &key.public()).as_ref(), Some(&purge));
         assert_eq!(Purge::open(&context, "m", &key.public()), None);
         assert_eq!(Purge::open(&context, "n", &SigningKey::from_seed(&[2; 32]).public()), None);
+        let earlier = context.replace(",\"because\":\"age\"", "");
+        assert_ne!(earlier, context);
+        assert_eq!(Purge::open(&earlier, "n", &key.public()).as_ref(), Some(&purge));
         let other = context.replace("\"first_seq\":1", "\"first_seq\":2");
         assert_eq!(Purge::open(&other, "n", &key.public()), None);
         assert_eq!(Purge::open("{}", "n", &key.public()), None);

@@ -27,11 +27,14 @@ pub enum Kind {
     RequestEnd,
     ArgumentRevealed,
     StateSnapshot,
+    AgentChanged,
+    UserChanged,
+    PinChanged,
 }
 
 impl Kind {
     /// All kinds in the order of the enum, with the word used in records.
-    pub const WORDS: [(&'static str, Self); 23] = [
+    pub const WORDS: [(&'static str, Self); 26] = [
         ("tool_invocation_start", Self::ToolInvocationStart),
         ("tool_invocation_end", Self::ToolInvocationEnd),
         ("policy_decision", Self::PolicyDecision),
@@ -55,6 +58,9 @@ impl Kind {
         ("request_end", Self::RequestEnd),
         ("argument_revealed", Self::ArgumentRevealed),
         ("state_snapshot", Self::StateSnapshot),
+        ("agent_changed", Self::AgentChanged),
+        ("user_changed", Self::UserChanged),
+        ("pin_changed", Self::PinChanged),
     ];
 
     /// The word used in records.

@@ -87,19 +87,46 @@ fn split(reader: &mut TableReader<'_>, text: &str) -> Option<Vec<Filled>> {
 }
 
 fn command(reader: &mut TableReader<'_>) -> Vec<Filled> {
-    let Some(text) = reader.text_of("command") else {
-        return reader.all_filled("command");
-    };
-    if text.contains(' ') && !text.contains('/') && !reader.has("args") {
-        let origin = reader.origin("command");
-        reader.log.warn(&origin, "`command` is one program, blanks and all; write its arguments in `args`");
+    match reader.text_of("command") {
+        Some(_) => reader.filled("command").into_iter().collect(),
+        None => reader.all_filled("command"),
     }
-    reader.filled("command").into_iter().collect()
+}
+
+/// Refuses a command line as the name of a program: `command = "npx -y a-server"` looks for a program whose name
+/// has blanks in it. The message names only the first word, because later ones may be secrets.
+fn refuse_command_line(
+    reader: &mut TableReader<'_>,
+    words: &[Filled],
+    base: &Path,
+    exists: &dyn Fn(&Path) -> Found,
+) {
+    let Some(program) = words.first().map(|word| word.value.as_str()) else {
+        return;
+    };
+    let Some((first, _)) = program.split_once(char::is_whitespace) else {
+        return;
+    };
+    let is_file = |path: &str| exists(&base.join(path)) == Found::File;
+    // Directories may have blanks in their names, as in `/opt/My Tools/serve`, also one that is not there yet.
+    if program.contains('/') && (is_file(program) || first.contains('/') && !is_file(first)) {
+        return;
+    }
+    let origin = reader.origin("command");
+    let spelled = if first.is_empty() { String::new() } else { format!(": `command = \"{first}\"`") };
+    reader.log.error_with_hint(
+        &origin,
+        "`command` is the name of one program, and this has blanks in it",
+        format!("write the program in `command` and the rest in `args`, word by word{spelled}"),
+    );
 }
 
 /// A program that is not a server: only its command, run in the file's directory.
 pub(super) fn plain_program(reader: &mut TableReader<'_>, base: &Path, origin: &Origin) -> Option<Program> {
     let words = command(reader);
+    if reader.has("command") {
+        refuse_command_line(reader, &words, base, &|_| Found::Nothing);
+    }
     // It runs beside the file, so relative arguments need no change.
     let (command, args) = command_line(reader, words, base, origin, &|_| Found::Nothing)?;
     let env = reader.variables("env");
@@ -120,6 +147,9 @@ fn program(
     let base = written_at.as_deref().unwrap_or(base);
     // With a directory of its own, arguments are as the program sees them from there.
     let nothing = |_: &Path| Found::Nothing;
+    if reader.has("command") {
+        refuse_command_line(reader, &words, base, places.exists);
+    }
     let exists = if reader.has("cwd") { &nothing } else { places.exists };
     let (command, args) = command_line(reader, words, base, origin, exists)?;
     let env = reader.variables("env");
@@ -248,7 +278,9 @@ fn remote_place(reader: &mut TableReader<'_>, word: TransportWord) -> Option<Ser
             None
         }
         _ => {
-            reader.log.error(&origin, "the `url` is not an http:// or https:// address");
+            // A reference may have filled it with a secret, so what is written is not repeated.
+            let hint = "write it like http://127.0.0.1:3000/mcp".to_owned();
+            reader.log.error_with_hint(&origin, "the `url` is not an http:// or https:// address", hint);
             None
         }
     }

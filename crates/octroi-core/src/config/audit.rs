@@ -24,6 +24,12 @@ use crate::syntax::{Map, Member, Node, Origin};
 const DEFAULT_ARGUMENT_BYTES: usize = 4096;
 const DEFAULT_LAG: usize = 100_000;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The default of `retention`.
+const DEFAULT_RETENTION: Duration = Duration::from_hours(90 * 24);
+/// The default of `max_bytes`.
+const DEFAULT_MAX_BYTES: u64 = 10_000_000_000;
+/// Four segments.
+const SMALLEST_MAX_BYTES: u64 = 4 * (64 << 20);
 const SHORTEST_RETENTION: Duration = Duration::from_hours(24);
 
 /// `[audit]`: what is recorded.
@@ -33,6 +39,8 @@ pub struct AuditSection {
     pub durability: Durability,
     /// How long records are kept; `None` keeps them forever.
     pub retention: Option<Duration>,
+    /// The maximum size of the log; `None` for no limit.
+    pub max_bytes: Option<u64>,
     /// How many bytes of a call's arguments are recorded.
     pub argument_bytes: usize,
     /// How much of a call's result is recorded.
@@ -45,7 +53,8 @@ impl Default for AuditSection {
     fn default() -> Self {
         Self {
             durability: Durability::default(),
-            retention: None,
+            retention: Some(DEFAULT_RETENTION),
+            max_bytes: Some(DEFAULT_MAX_BYTES),
             argument_bytes: DEFAULT_ARGUMENT_BYTES,
             results: KeptResults::default(),
             handlers: Vec::new(),
@@ -126,6 +135,7 @@ impl Context<'_> {
         let section = AuditSection {
             durability: reader.word_or("durability", &DURABILITIES, Durability::default()),
             retention: retention(&mut reader),
+            max_bytes: max_bytes(&mut reader),
             argument_bytes: reader.count("max_argument_bytes", 0, DEFAULT_ARGUMENT_BYTES),
             results: reader.word_or("results", &KEPT_RESULTS, KeptResults::default()),
             handlers: Vec::new(),
@@ -149,13 +159,29 @@ impl Context<'_> {
 
 /// A bare number is milliseconds, but whoever writes `90` means days: a very short time is a mistake.
 fn retention(reader: &mut TableReader<'_>) -> Option<Duration> {
-    let retention = reader.duration_or_off("retention", None);
+    let retention = reader.duration_or_off("retention", Some(DEFAULT_RETENTION));
     if retention.is_some_and(|retention| retention < SHORTEST_RETENTION) {
         let origin = reader.origin("retention");
         let hint = "write a number of days, as in \"90d\"".to_owned();
         reader.log.error_with_hint(&origin, "`retention` must be at least a day", hint);
     }
     retention
+}
+
+/// The log is cut by whole segments: a lower limit could never be kept.
+fn max_bytes(reader: &mut TableReader<'_>) -> Option<u64> {
+    let default = usize::try_from(DEFAULT_MAX_BYTES).unwrap_or(usize::MAX);
+    let max_bytes = reader.count("max_bytes", 0, default) as u64;
+    if (1..SMALLEST_MAX_BYTES).contains(&max_bytes) {
+        let origin = reader.origin("max_bytes");
+        let hint = format!("write at least {SMALLEST_MAX_BYTES}, or 0 for no limit");
+        reader.log.error_with_hint(
+            &origin,
+            "`max_bytes` is too small: the log is cut by whole segments",
+            hint,
+        );
+    }
+    Some(max_bytes).filter(|max_bytes| *max_bytes > 0)
 }
 
 fn handler(reader: &mut TableReader<'_>, origin: &Origin) -> Option<HandlerSpec> {
@@ -247,10 +273,13 @@ fn syslog_address(url: &Filled) -> Option<SyslogAddress> {
     }
 }
 
+/// What handlers get besides records.
+const HANDLER_EVENTS: [&str; 2] = ["audit_checkpoint", "audit_dropped"];
+
 fn events(reader: &mut TableReader<'_>) -> Vec<Glob> {
     let all = reader.all_located("events");
     for (filled, origin) in &all {
-        let known = || Kind::WORDS.iter().map(|(word, _)| *word);
+        let known = || Kind::WORDS.iter().map(|(word, _)| *word).chain(HANDLER_EVENTS);
         let pattern = Glob::new(&filled.value);
         if !known().any(|word| pattern.matches(word)) {
             let message = format!("`{}` matches no kind of event", filled.redacted);

@@ -17,7 +17,9 @@ pub struct ClientLimits {
     pub per_address: usize,
     /// Connections without a valid token yet.
     pub unauthenticated: usize,
-    /// The time for the headers of a request.
+    /// Wrong tokens.
+    pub wrong_tokens: WrongTokenLimits,
+    /// The time for the TLS handshake, and for the headers of a request.
     pub header_timeout: Duration,
     /// The time for the body of a request.
     pub body_timeout: Duration,
@@ -37,6 +39,23 @@ pub struct ClientLimits {
     pub subscriptions_per_minute: usize,
 }
 
+/// How many wrong tokens are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongTokenLimits {
+    /// From one address in a window.
+    pub per_address: usize,
+    /// With the id of one token in a window, from all addresses together.
+    pub per_token: usize,
+    /// How long they count.
+    pub window: Duration,
+}
+
+impl Default for WrongTokenLimits {
+    fn default() -> Self {
+        Self { per_address: 20, per_token: 20, window: Duration::from_mins(1) }
+    }
+}
+
 impl Default for ClientLimits {
     fn default() -> Self {
         Self {
@@ -45,6 +64,7 @@ impl Default for ClientLimits {
             per_token: 256,
             per_address: 256,
             unauthenticated: 128,
+            wrong_tokens: WrongTokenLimits::default(),
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
@@ -67,6 +87,7 @@ pub(super) fn read(reader: &mut TableReader<'_>) -> ClientLimits {
         per_token: reader.count("max_connections_per_token", 1, default.per_token),
         per_address: reader.count("max_connections_per_address", 1, default.per_address),
         unauthenticated: reader.count("max_new_connections", 1, default.unauthenticated),
+        wrong_tokens: wrong_tokens(reader),
         header_timeout: reader.duration("header_timeout", default.header_timeout),
         body_timeout: reader.duration("body_timeout", default.body_timeout),
         write_timeout: reader.duration("write_timeout", default.write_timeout),
@@ -87,4 +108,13 @@ pub(super) fn read(reader: &mut TableReader<'_>) -> ClientLimits {
     }
     // A small `max_connections` alone leaves half of them to agents.
     ClientLimits { reserved: limits.reserved.min(limits.connections / 2), ..limits }
+}
+
+fn wrong_tokens(reader: &mut TableReader<'_>) -> WrongTokenLimits {
+    let default = WrongTokenLimits::default();
+    WrongTokenLimits {
+        per_address: reader.count("max_wrong_tokens_per_address", 1, default.per_address),
+        per_token: reader.count("max_wrong_tokens_per_token", 1, default.per_token),
+        window: reader.duration("wrong_token_window", default.window),
+    }
 }

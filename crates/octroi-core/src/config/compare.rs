@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use super::Config;
 use crate::pin::Lock;
+use crate::plural::count;
 use fields::FieldMerger;
 
 /// A configuration together with the files that it names.
@@ -96,6 +97,7 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
         agents,
         approvals,
         pins,
+        notify,
         audit,
         quotas,
         gates,
@@ -125,6 +127,9 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
         let is_same_lock = accepted.lock == new.lock;
         sections::pins(fields, &mut kept.pins, pins, is_same_lock);
     });
+    merge("notify", &mut view.notify, &shown.notify, &mut |fields| {
+        sections::notify(fields, &mut kept.notify, notify);
+    });
     merge("audit", &mut view.audit, &shown.audit, &mut |fields| {
         sections::audit(fields, &mut kept.audit, audit);
     });
@@ -145,11 +150,11 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
     kept.problems.clone_from(problems);
     policies::policies(&mut effective.policies, &new.policies, &mut changes);
     if accepted.lock != new.lock {
-        let count = |lock: &Lock| Some(format!("{} definitions", lock.len()));
+        let size = |lock: &Lock| Some(count(lock.len(), "definition"));
         changes.push(ConfigChange {
             setting: "pins: content of the lock file".to_owned(),
-            before: count(&accepted.lock),
-            after: count(&new.lock),
+            before: size(&accepted.lock),
+            after: size(&new.lock),
             consequence: Consequence::NeedsPerson,
         });
     }

@@ -268,7 +268,7 @@ fn oauth(reader: &mut TableReader<'_>, context: Context<'_>) -> OauthChoice {
 }
 
 /// Whether an address is on this machine.
-fn is_on_this_machine(url: &str) -> bool {
+pub(super) fn is_on_this_machine(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();

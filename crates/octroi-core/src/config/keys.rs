@@ -3,7 +3,7 @@
 //! The normaliser takes names and synonyms from here, and so do the JSON Schema, the reference page and the
 //! suggestions for misspelt keys.
 
-use crate::principal::Role;
+use crate::principal::TokenKind;
 use crate::server::{EraChoice, RuntimeKind, Sharing, Start};
 use crate::tool::Risk;
 use crate::trust::Trust;
@@ -13,7 +13,7 @@ mod server;
 
 pub use server::SERVER;
 
-use governance::{AGENT, APPROVALS, AUDIT, DENIAL_STYLES, GATE, INFERENCE, PINS, POLICY, QUOTA};
+use governance::{AGENT, APPROVALS, AUDIT, DENIAL_STYLES, GATE, INFERENCE, NOTIFY, PINS, POLICY, QUOTA};
 
 /// One key.
 #[derive(Debug)]
@@ -134,7 +134,11 @@ pub(super) const RUNTIMES: [Word<RuntimeKind>; 4] = [
 /// The word of `auto_reload` besides `true` and `false`.
 pub(super) const ASK: &str = "ask";
 pub(super) const SCOPES: [Word<()>; 1] = [("system", (), &[])];
-pub(super) const ROLES: [Word<Role>; 2] = [("human", Role::Human, &[]), ("agent", Role::Agent, &[])];
+pub(super) const TOKEN_ROLES: [Word<TokenKind>; 3] = [
+    ("human", TokenKind::Human, &[]),
+    ("agent", TokenKind::Agent, &[]),
+    ("service", TokenKind::Service, &[]),
+];
 pub(super) const GATEWAY_TRANSPORTS: [Word<TransportWord>; 2] =
     [("stdio", TransportWord::Stdio, &[]), ("http", TransportWord::Http, &[])];
 
@@ -173,6 +177,7 @@ pub const ROOT: &[Key] = &[
     key("agents", Kind::Tables(AGENT), "", "Settings of single agents."),
     key("approvals", Kind::Table(APPROVALS), "", "How people approve calls."),
     key("pins", Kind::Table(PINS), "", "What happens to tools that are new or have changed."),
+    key("notify", Kind::Table(NOTIFY), "", "Who is told that a person is needed."),
     key("audit", Kind::Table(AUDIT), "", "What is recorded."),
     key("quotas", Kind::Tables(QUOTA), "", "Limits on calls."),
     key("gates", Kind::Tables(GATE), "", "Custom gates: programs that check calls."),
@@ -203,6 +208,12 @@ pub const MCP: &[Key] = &[
         Kind::DurationOrOff,
         "1m",
         "How often the health of servers is checked, unless their entry says otherwise.",
+    ),
+    key(
+        "health_retention",
+        Kind::DurationOrOff,
+        "7d",
+        "How long the results of health checks are kept, up to 12000 for each server; `false` for as long as that.",
     ),
     key("strict", Kind::Flag, "true", "Whether an unknown key is an error; `false` makes it a warning."),
     key(
@@ -392,15 +403,17 @@ pub const OAUTH: &[Key] = &[
 pub const TOKEN: &[Key] = &[
     key("token", Kind::Text, "", "The token itself."),
     key("sha256", Kind::Text, "", "The SHA-256 of the token, instead of it: 64 hexadecimal digits."),
-    key("role", Kind::Words(|| names(&ROLES)), "", "Whether it belongs to a person or to an agent.")
-        .required(),
-    key("agent_id", Kind::Text, "", "Which agent, for an agent's token."),
     key(
-        "label",
-        Kind::Text,
-        "`agent:` and the agent's id, or `human-` and its number",
-        "Its name in quotas.",
-    ),
+        "role",
+        Kind::Words(|| names(&TOKEN_ROLES)),
+        "",
+        "Whether it belongs to a person, to an agent, or to a service that reads metrics.",
+    )
+    .required(),
+    key("agent_id", Kind::Text, "", "Which agent, for an agent's token."),
+    key("user", Kind::Text, "\"admin\"", "Which user, for a person's token."),
+    key("admin", Kind::Flag, "false", "Whether the user is an administrator; `admin` always is."),
+    key("label", Kind::Text, "the user, or `agent:` and the agent's id", "Its name in quotas."),
     key("errors", Kind::Words(|| names(&DENIAL_STYLES)), "`policy.errors`", "How its clients get a denial."),
 ];
 

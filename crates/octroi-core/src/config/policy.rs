@@ -13,6 +13,7 @@ use super::reader::TableReader;
 use super::settings::{Context, Read};
 use super::show::Setting;
 use crate::agent::{AgentContext, DEFAULT_BLACKLIST, Mode, Profile};
+use crate::principal::UserName;
 use crate::syntax::{Map, Node, Origin};
 
 /// `[policy]`: what is allowed, needs approval, or is denied.
@@ -59,6 +60,8 @@ pub struct AgentSpec {
     pub is_spec_frozen: bool,
     /// Side effects it must not have, if set.
     pub blacklist: Option<BTreeSet<Arc<str>>>,
+    /// The user it belongs to, if not the built-in administrator.
+    pub owner: Option<Arc<str>>,
     /// Its own policy file.
     pub policy: Option<PathBuf>,
 }
@@ -116,9 +119,22 @@ fn agent(reader: &mut TableReader<'_>, inherited: Option<&Setting>) -> Option<Ag
         spec_hash: reader.some_text("spec_hash").map(Into::into),
         is_spec_frozen: reader.flag("spec_frozen", false),
         blacklist: blacklist(reader),
+        owner: owner(reader),
         policy: reader.path("policy"),
         id: id?.into(),
     })
+}
+
+fn owner(reader: &mut TableReader<'_>) -> Option<Arc<str>> {
+    let owner = reader.some_text("owner")?;
+    match UserName::parse(&owner) {
+        Ok(owner) => Some(owner.as_str().into()),
+        Err(error) => {
+            let origin = reader.origin("owner");
+            reader.log.error(&origin, error.to_string());
+            None
+        }
+    }
 }
 
 fn blacklist(reader: &mut TableReader<'_>) -> Option<BTreeSet<Arc<str>>> {

@@ -1,6 +1,8 @@
 //! The tables of the configuration reference, generated from the table of keys.
 
-use super::keys::governance::{AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, PINS, POLICY, QUOTA};
+use super::keys::governance::{
+    AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, NOTIFY, PINS, POLICY, QUOTA,
+};
 use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, OVERRIDE, SERVER, TOKEN};
 
 /// The tables, as Markdown.
@@ -16,6 +18,7 @@ pub fn tables() -> String {
         ("`[[agents]]`", AGENT),
         ("`[approvals]`", APPROVALS),
         ("`[pins]`", PINS),
+        ("`[notify]`", NOTIFY),
         ("`[audit]`", AUDIT),
         ("`[[audit.handlers]]`", HANDLER),
         ("`[[quotas]]`", QUOTA),

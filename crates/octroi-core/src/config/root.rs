@@ -24,12 +24,15 @@ pub(super) struct Root {
     pub(super) agents: Vec<Node>,
     pub(super) approvals: Map,
     pub(super) pins: Map,
+    pub(super) notify: Map,
     pub(super) audit: Map,
     pub(super) quotas: Vec<Node>,
     pub(super) gates: Vec<Node>,
     pub(super) inference: Vec<Node>,
     pub(super) inputs: BTreeMap<String, String>,
 }
+
+const SERVERS_HINT: &str = "did you mean `[[mcp.servers]]`?";
 
 /// One unread server entry.
 #[derive(Debug)]
@@ -63,6 +66,9 @@ pub(super) fn read(root: &Node, log: &mut ProblemLog) -> Root {
     };
     for member in map {
         match member.key.as_str() {
+            "server" if is_list_of_servers(member) => {
+                log.error_with_hint(&member.origin, "unknown key `[[server]]`", SERVERS_HINT.to_owned());
+            }
             "server" => found.server = table(member, log),
             "mcp" => read_mcp(&table(member, log), &mut found, log),
             "mcp_servers" | "mcpServers" | "servers" => found.entries.extend(entries(member, log)),
@@ -72,6 +78,7 @@ pub(super) fn read(root: &Node, log: &mut ProblemLog) -> Root {
             "agents" => found.agents = list(member, log),
             "approvals" => found.approvals = table(member, log),
             "pins" => found.pins = table(member, log),
+            "notify" => found.notify = table(member, log),
             "audit" => found.audit = table(member, log),
             "quotas" => found.quotas = list(member, log),
             "gates" => found.gates = list(member, log),
@@ -93,6 +100,9 @@ fn read_mcp(map: &Map, found: &mut Root, log: &mut ProblemLog) {
         let table_of_a_server = member.node.as_map();
         match member.key.as_str() {
             "servers" | "clients" => found.entries.extend(entries(member, log)),
+            "server" if is_list_of_servers(member) => {
+                log.error_with_hint(&member.origin, "unknown key `[[mcp.server]]`", SERVERS_HINT.to_owned());
+            }
             "server" if !table_of_a_server.is_some_and(is_server) => found.own.push(table(member, log)),
             name => match table_of_a_server {
                 Some(map) => found.entries.push(Entry {
@@ -110,6 +120,11 @@ fn read_mcp(map: &Map, found: &mut Root, log: &mut ProblemLog) {
             },
         }
     }
+}
+
+/// Whether a list stands where Octroi's own server is set: its items are meant as servers.
+fn is_list_of_servers(member: &Member) -> bool {
+    matches!(member.node.value, Value::List(_))
 }
 
 /// Whether `mcp.server` is a server with that name rather than Octroi's own.

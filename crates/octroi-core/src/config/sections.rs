@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use super::Config;
 use super::audit::AuditSection;
 use super::listed::Entries;
 use super::problem::Problem;
 use super::root::Root;
 use super::settings::{Context, Read};
 use super::show::{EffectiveConfig, Setting};
-use super::{Config, Tokens};
+use crate::principal::TokenEntries;
 use crate::syntax::Origin;
 
 impl Context<'_> {
@@ -23,6 +24,7 @@ impl Context<'_> {
         let agents = all(self.agents(&root.agents, &effective.policy), &mut effective.agents, &mut problems);
         let approvals = one(self.approvals(&root.approvals), &mut effective.approvals, &mut problems);
         let pins = one(self.pins(&root.pins), &mut effective.pins, &mut problems);
+        let notify = one(self.notify(&root.notify), &mut effective.notify, &mut problems);
         let (audit, handlers) = self.audit(&root.audit);
         let audit = AuditSection {
             handlers: all(self.handlers(&handlers), &mut effective.handlers, &mut problems),
@@ -35,12 +37,13 @@ impl Context<'_> {
             server,
             mcp,
             servers: Vec::new(),
-            tokens: Tokens::default(),
+            tokens: TokenEntries::default(),
             token_settings: HashMap::new(),
             policy,
             agents,
             approvals,
             pins,
+            notify,
             audit,
             quotas,
             gates,

@@ -13,7 +13,9 @@ use super::keys::{ASK, GATEWAY_TRANSPORTS, Key, MCP, OWN, OWN_HTTP, SERVER, Tran
 use super::problem::{Problem, ProblemLog, Unknown};
 use super::reader::TableReader;
 use super::show::Setting;
+use super::tls::{self, TlsFiles};
 use super::tokens::admin_token;
+use crate::network::Network;
 use crate::principal::AdminToken;
 use crate::substitute::{Filled, Lookup};
 use crate::syntax::{Map, Origin, Value};
@@ -26,6 +28,7 @@ const DEFAULT_SESSION_IDLE: Duration = Duration::from_mins(30);
 const DEFAULT_SESSION_RESTORE: Duration = Duration::from_hours(7 * 24);
 const DEFAULT_LIST_WAIT: Duration = Duration::from_millis(1500);
 const DEFAULT_HEALTH_INTERVAL: Duration = Duration::from_mins(1);
+const DEFAULT_HEALTH_RETENTION: Duration = Duration::from_hours(7 * 24);
 
 /// `[server]`: how clients reach Octroi.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +39,10 @@ pub struct ServerSection {
     pub listen_origin: Origin,
     /// Accepted host names besides localhost.
     pub allowed_hosts: Vec<String>,
+    /// The certificate of the listen address; without one Octroi speaks HTTP.
+    pub tls: Option<TlsFiles>,
+    /// Peers whose headers about the client are believed.
+    pub trusted_proxies: Vec<Network>,
     /// Origins of web pages that may call.
     pub allowed_origins: Vec<String>,
     /// The largest request body, in bytes.
@@ -59,6 +66,8 @@ pub struct McpSection {
     pub auto_reload: AutoReload,
     /// The default interval of health checks.
     pub health_check_interval: Option<Duration>,
+    /// How long the results of health checks are kept; `None` for as long as there is space.
+    pub health_retention: Option<Duration>,
     /// The longest name of a tool or prompt in lists.
     pub wire_name_max: usize,
     /// How long a list waits for servers that were never seen.
@@ -119,6 +128,8 @@ impl Context<'_> {
             listen,
             listen_origin,
             allowed_hosts: reader.texts("allowed_hosts"),
+            tls: tls::files(&mut reader),
+            trusted_proxies: tls::trusted_proxies(&mut reader),
             allowed_origins: reader.texts("allowed_origins"),
             body_bytes: reader.count("max_body_bytes", 1, DEFAULT_BODY_BYTES),
             session_idle: reader.duration("session_idle", DEFAULT_SESSION_IDLE),
@@ -161,6 +172,7 @@ impl Context<'_> {
             auto_reload: auto_reload(&mut reader),
             health_check_interval: reader
                 .duration_or_off("health_check_interval", Some(DEFAULT_HEALTH_INTERVAL)),
+            health_retention: reader.duration_or_off("health_retention", Some(DEFAULT_HEALTH_RETENTION)),
             wire_name_max: reader.count("wire_name_max", 24, WIRE_NAME_MAX),
             list_wait: reader.duration("list_wait", DEFAULT_LIST_WAIT),
         };

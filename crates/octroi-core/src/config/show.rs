@@ -39,6 +39,8 @@ pub struct EffectiveConfig {
     pub approvals: Vec<Setting>,
     /// `[pins]`.
     pub pins: Vec<Setting>,
+    /// `[notify]`.
+    pub notify: Vec<Setting>,
     /// `[audit]`.
     pub audit: Vec<Setting>,
     /// `[[audit.handlers]]`.
@@ -75,6 +77,7 @@ impl EffectiveConfig {
         self.agents.iter().for_each(|agent| one("[[agents]]", agent));
         one("[approvals]", &self.approvals);
         one("[pins]", &self.pins);
+        one("[notify]", &self.notify);
         one("[audit]", &self.audit);
         self.handlers.iter().for_each(|handler| one("[[audit.handlers]]", handler));
         self.quotas.iter().for_each(|quota| one("[[quotas]]", quota));
@@ -98,6 +101,7 @@ impl EffectiveConfig {
             "agents": tables(&self.agents),
             "approvals": object(&self.approvals, origins),
             "pins": object(&self.pins, origins),
+            "notify": object(&self.notify, origins),
             "audit": audit,
             "quotas": tables(&self.quotas),
             "gates": tables(&self.gates),

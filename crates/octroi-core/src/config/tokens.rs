@@ -5,19 +5,22 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::keys::governance::DENIAL_STYLES;
-use super::keys::{ROLES, TOKEN};
+use super::keys::{TOKEN, TOKEN_ROLES};
 use super::policy::DenialStyle;
 use super::problem::ProblemLog;
 use super::reader::TableReader;
 use super::settings::{Context, Read};
 use super::show::{HIDDEN, Setting};
-use crate::principal::{AdminToken, Principal, Role, TokenHash, hash_token};
+use crate::principal::{
+    AdminToken, BUILT_IN_ADMIN, TokenEntry, TokenHash, TokenHolder, TokenKind, UserName, hash_token,
+    is_agent_id,
+};
 use crate::syntax::{Node, Origin};
 
-/// Settings of a token, besides its principal.
+/// Settings of a token, besides whom it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenSettings {
-    /// Its name in quotas: its `label`, else the id of its principal.
+    /// Its name in quotas: its `label`, else whom it stands for.
     pub label: Arc<str>,
     /// How denials are reported to its clients.
     pub errors: DenialStyle,
@@ -26,7 +29,7 @@ pub struct TokenSettings {
 /// An accepted token.
 pub(super) struct Token {
     pub(super) hash: TokenHash,
-    pub(super) principal: Principal,
+    pub(super) entry: TokenEntry,
     pub(super) settings: TokenSettings,
 }
 
@@ -45,8 +48,8 @@ impl Context<'_> {
         };
         let mut reader = self.reader(map, TOKEN, log);
         let hash = hash(&mut reader, &node.origin, ("token", "sha256"));
-        let principal = principal(&mut reader, &node.origin, number);
-        let label = label(&mut reader, principal.as_ref());
+        let holder = holder(&mut reader, &node.origin);
+        let label = label(&mut reader, holder.as_ref());
         let errors = match reader.word("errors", &DENIAL_STYLES) {
             Some(errors) => errors,
             None => {
@@ -54,43 +57,82 @@ impl Context<'_> {
                 errors.0
             }
         };
-        let token = hash.zip(principal).zip(label).filter(|_| !reader.log.has_errors());
-        let token = token.map(|((hash, principal), label)| Token {
+        let token = hash.zip(holder).zip(label).filter(|_| !reader.log.has_errors());
+        let token = token.map(|((hash, holder), label)| Token {
             hash,
-            principal: Principal { token: Arc::clone(&label), ..principal },
+            entry: TokenEntry { holder, label: Arc::clone(&label) },
             settings: TokenSettings { label, errors },
         });
         (token, reader.settings, reader.log.problems)
     }
 }
 
-fn principal(reader: &mut TableReader<'_>, origin: &Origin, number: usize) -> Option<Principal> {
-    let role = reader.word("role", &ROLES);
+fn holder(reader: &mut TableReader<'_>, origin: &Origin) -> Option<TokenHolder> {
+    let role = reader.word("role", &TOKEN_ROLES);
     if role.is_none() && !reader.has("role") {
-        reader.log.error(origin, "it needs a `role`: human or agent");
+        reader.log.error(origin, "it needs a `role`: human, agent or service");
     }
-    let agent = reader.text("agent_id");
-    if role == Some(Role::Agent) && agent.is_none() {
-        reader.log.error(origin, "an agent's token needs `agent_id`");
-    }
-    match (role, agent) {
-        (Some(Role::Human), _) => {
-            let id: Arc<str> = format!("human-{number}").into();
-            Some(Principal { token: Arc::clone(&id), id, role: Role::Human, agent_id: None })
+    let (agent, user, is_admin) = (reader.text("agent_id"), reader.text("user"), reader.flag("admin", false));
+    match role? {
+        TokenKind::Human => person(reader, origin, user.as_deref(), is_admin),
+        TokenKind::Agent => {
+            let Some(agent) = agent else {
+                reader.log.error(origin, "an agent's token needs `agent_id`");
+                return None;
+            };
+            if !is_agent_id(&agent) {
+                reader.log.error(
+                    origin,
+                    format!("`{agent}` cannot be the id of an agent: use up to 64 letters, digits, `.`, `_` and `-`"),
+                );
+            }
+            refuse_person_keys(reader, origin, "agent");
+            Some(TokenHolder::Agent(agent.into()))
         }
-        (Some(Role::Agent), Some(agent)) => {
-            let id: Arc<str> = format!("agent:{agent}").into();
-            Some(Principal { token: Arc::clone(&id), id, role: Role::Agent, agent_id: Some(agent.into()) })
+        TokenKind::Service => {
+            refuse_person_keys(reader, origin, "service");
+            Some(TokenHolder::Service)
         }
-        (Some(Role::Agent) | None, _) => None,
+        // It is bound to a session, which only a running gateway knows.
+        TokenKind::Session => None,
     }
 }
 
-fn label(reader: &mut TableReader<'_>, principal: Option<&Principal>) -> Option<Arc<str>> {
+/// A token without a user is one of the built-in administrator's.
+fn person(
+    reader: &mut TableReader<'_>,
+    origin: &Origin,
+    user: Option<&str>,
+    is_admin: bool,
+) -> Option<TokenHolder> {
+    match user.map(UserName::parse) {
+        None => Some(TokenHolder::admin()),
+        Some(Ok(user)) => {
+            let is_admin = is_admin || user.as_str() == BUILT_IN_ADMIN;
+            Some(TokenHolder::Person { user: user.as_str().into(), is_admin })
+        }
+        Some(Err(error)) => {
+            reader.log.error(origin, error.to_string());
+            None
+        }
+    }
+}
+
+/// An agent or a service that is an administrator would not be what its entry says.
+fn refuse_person_keys(reader: &mut TableReader<'_>, origin: &Origin, role: &str) {
+    for key in ["user", "admin"] {
+        if reader.has(key) {
+            let message = format!("`{key}` is for people's tokens, and this one has `role = \"{role}\"`");
+            reader.log.error(origin, message);
+        }
+    }
+}
+
+fn label(reader: &mut TableReader<'_>, holder: Option<&TokenHolder>) -> Option<Arc<str>> {
     if reader.has("label") {
         return reader.some_text("label").map(Into::into);
     }
-    let label = Arc::clone(&principal?.id);
+    let label = TokenEntry::default_label(holder?);
     reader.show("label", json!(&*label));
     Some(label)
 }

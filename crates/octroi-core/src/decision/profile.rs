@@ -3,7 +3,7 @@
 use super::gate::Gate;
 use crate::agent::{AgentContext, Profile};
 use crate::pin::NewTools;
-use crate::tool::{Risk, Source, ToolDescriptor, UNKNOWN};
+use crate::tool::{Risk, Source, ToolDescriptor};
 
 /// The effect of a gate's objection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,45 +75,4 @@ impl Profile {
 
 fn is_harmless_builtin(tool: &ToolDescriptor) -> bool {
     tool.source == Source::Builtin && tool.risk == Risk::Low && tool.side_effects.is_empty()
-}
-
-/// What the tags of a tool mean, in words; the first that applies is given as the reason.
-const MEANINGS: [(&str, &str); 10] = [
-    ("payments", "moves money"),
-    ("system.exec", "runs programs"),
-    ("fs.delete", "deletes files"),
-    ("database.delete", "deletes from a database"),
-    ("cloud.resource_delete", "deletes cloud resources"),
-    ("cloud.key_delete", "deletes keys"),
-    ("fs.write", "writes files"),
-    ("fs.chmod", "changes permissions of files"),
-    ("database.write", "writes to a database"),
-    ("data.write", "changes something"),
-];
-
-/// Why a call that no rule matches requires approval, for the person who decides.
-pub(super) fn reason_to_ask(profile: Profile, tool: &ToolDescriptor) -> String {
-    let name = format!("`{}.{}`", tool.source_id, tool.name);
-    let profile_name = profile.as_str();
-    if profile == Profile::Strict {
-        return format!("profile {profile_name} requires approval for every call that no rule allows");
-    }
-    let meaning = MEANINGS.iter().find(|(tag, _)| tool.side_effects.contains(tag));
-    match meaning {
-        Some((_, meaning)) => {
-            format!("{name} {meaning}; profile {profile_name} requires approval for writes")
-        }
-        None if tool.side_effects.contains(UNKNOWN) => {
-            format!(
-                "the effect of {name} is unknown; profile {profile_name} requires approval for such tools"
-            )
-        }
-        None if tool.side_effects.changes_something() => {
-            format!("{name} has side effects; profile {profile_name} requires approval for writes")
-        }
-        None => format!(
-            "{name} is of {} risk; profile {profile_name} requires approval for such tools",
-            tool.risk
-        ),
-    }
 }

@@ -11,6 +11,8 @@ use crate::name::CanonicalId;
 use crate::policy::{Document, Policy};
 use crate::tool::{Risk, SideEffects, Source};
 
+mod sentences;
+
 /// A call with all its circumstances, to be modified by each test.
 struct Scene {
     tool: ToolDescriptor,
@@ -99,14 +101,23 @@ impl Scene {
         decide(&call, &circumstances)
     }
 
-    /// The decision and the last gate's reason, in one line.
+    /// The decision in the words of the gate that denied the call.
+    fn verdict(&self) -> String {
+        match self.decide() {
+            Decision::Deny(denial) => {
+                let last = denial.trace().verdicts().last().unwrap();
+                let reason = last.reason.as_deref().unwrap_or_default();
+                format!("{} at {}: {reason}", denial.as_str(), denial.gate.as_str())
+            }
+            Decision::Allow(_) | Decision::Ask(_) => self.describe(),
+        }
+    }
+
+    /// The decision and why, in one line.
     fn describe(&self) -> String {
         match self.decide() {
             Decision::Allow(_) => "allow".to_owned(),
-            Decision::Ask(question) => {
-                let reasons: Vec<&str> = question.trace().asks().collect();
-                format!("ask: {}", reasons.join("; "))
-            }
+            Decision::Ask(question) => format!("ask: {}", question.trace().asks().join("; ")),
             Decision::Deny(denial) => {
                 format!("{} at {}: {}", denial.as_str(), denial.gate.as_str(), denial.reason)
             }
@@ -150,7 +161,7 @@ fn the_six_gates_in_their_order() {
         ),
     ];
     for (scene, expected) in stops {
-        assert_eq!(scene.describe(), expected);
+        assert_eq!(scene.verdict(), expected);
     }
     let allow_all = "[[allow]]\ntool = \"*\"";
     let passes = [
@@ -242,7 +253,7 @@ fn what_a_servers_entry_says() {
         (access(&[], &[], &["payments"]), "allow"),
     ] {
         let scene = Scene::new(Profile::Open, Risk::Low, &["fs.write"]).with(|scene| scene.access = entry);
-        assert_eq!(scene.describe(), expected);
+        assert_eq!(scene.verdict(), expected);
     }
 }
 
@@ -271,23 +282,23 @@ fn profiles() {
             );
         }
     }
-    expect_test::expect![["
-        strict   low                           ask: profile strict requires approval for every call that no rule allows
-        strict   medium   network.http         deny_continue at project_binding: Tool requires project_id
-        strict   medium   unknown              deny_continue at project_binding: Tool requires project_id
-        strict   medium   fs.write             deny_continue at project_binding: Tool requires project_id
-        strict   medium   crm.write            deny_continue at project_binding: Tool requires project_id
-        strict   high     system.exec unknown  deny_continue at spec_frozen: Execution mode requires spec_frozen=True
-        strict   high                          deny_continue at spec_frozen: Execution mode requires spec_frozen=True
-        strict   critical fs.delete            deny_continue at spec_frozen: Execution mode requires spec_frozen=True
+    expect_test::expect![[r#"
+        strict   low                           ask: `fs.touch` has no side effects; profile `strict` asks before every call that no rule allows
+        strict   medium   network.http         deny_continue at project_binding: `fs.touch` uses the network and is of medium risk; profile `strict` denies such calls until agent `coder` has a project
+        strict   medium   unknown              deny_continue at project_binding: `fs.touch` has an unknown effect and is of medium risk; profile `strict` denies such calls until agent `coder` has a project
+        strict   medium   fs.write             deny_continue at project_binding: `fs.touch` writes files and is of medium risk; profile `strict` denies such calls until agent `coder` has a project
+        strict   medium   crm.write            deny_continue at project_binding: `fs.touch` has the side effect `crm.write` and is of medium risk; profile `strict` denies such calls until agent `coder` has a project
+        strict   high     system.exec unknown  deny_continue at spec_frozen: `fs.touch` runs programs and is of high risk; profile `strict` denies such calls until agent `coder` has a frozen specification
+        strict   high                          deny_continue at spec_frozen: `fs.touch` is of high risk; profile `strict` denies such calls until agent `coder` has a frozen specification
+        strict   critical fs.delete            deny_continue at spec_frozen: `fs.touch` deletes files and is of critical risk; profile `strict` denies such calls until agent `coder` has a frozen specification
         guarded  low                           allow
         guarded  medium   network.http         allow
-        guarded  medium   unknown              ask: the effect of `fs.touch` is unknown; profile guarded requires approval for such tools
-        guarded  medium   fs.write             ask: `fs.touch` writes files; profile guarded requires approval for writes
-        guarded  medium   crm.write            ask: `fs.touch` has side effects; profile guarded requires approval for writes
-        guarded  high     system.exec unknown  ask: `fs.touch` runs programs; profile guarded requires approval for writes
-        guarded  high                          ask: `fs.touch` is of high risk; profile guarded requires approval for such tools
-        guarded  critical fs.delete            ask: `fs.touch` deletes files; profile guarded requires approval for writes
+        guarded  medium   unknown              ask: `fs.touch` has an unknown effect; profile `guarded` asks before such calls
+        guarded  medium   fs.write             ask: `fs.touch` writes files; profile `guarded` asks before writes
+        guarded  medium   crm.write            ask: `fs.touch` has the side effect `crm.write`; profile `guarded` asks before writes
+        guarded  high     system.exec unknown  ask: `fs.touch` runs programs; profile `guarded` asks before writes
+        guarded  high                          ask: `fs.touch` is of high risk; profile `guarded` asks before such calls
+        guarded  critical fs.delete            ask: `fs.touch` deletes files; profile `guarded` asks before writes
         open     low                           allow
         open     medium   network.http         allow
         open     medium   unknown              allow
@@ -296,7 +307,7 @@ fn profiles() {
         open     high     system.exec unknown  allow
         open     high                          allow
         open     critical fs.delete            allow
-    "]].assert_eq(&table);
+    "#]].assert_eq(&table);
 }
 
 /// Octroi's own tools ask nobody, whatever the profile; rules and gates apply to them as to any tool.
@@ -326,12 +337,13 @@ fn a_specification_binds_who_has_one() {
             Scene::new(Profile::Guarded, Risk::High, &["fs.write"]).with(|scene| change(&mut scene.context));
         scene.describe()
     };
-    let writes = "`fs.touch` writes files; profile guarded requires approval for writes";
-    let unfrozen = format!("ask: Execution mode requires spec_frozen=True; {writes}");
-    assert_eq!(guarded(|_| {}), format!("ask: {writes}"));
+    let writes = "ask: `fs.touch` writes files; profile `guarded` asks before writes";
+    let unfrozen = "ask: `fs.touch` writes files and is of high risk; profile `guarded` asks before such calls \
+        until agent `coder` has a frozen specification; `fs.touch` writes files; profile `guarded` asks before writes";
+    assert_eq!(guarded(|_| {}), writes);
     assert_eq!(guarded(|context| context.spec_hash = Some("abc".into())), unfrozen);
     assert_eq!(guarded(|context| context.is_spec_frozen = true), unfrozen);
-    assert_eq!(guarded(|context| context.project = Some("acme".into())), format!("ask: {writes}"));
+    assert_eq!(guarded(|context| context.project = Some("acme".into())), writes);
 }
 
 /// In planning mode nothing is made that may change something, under any profile.
@@ -342,7 +354,7 @@ fn planning_refuses_what_is_unknown() {
             scene.context.mode = Mode::Planning;
         });
         assert_eq!(
-            planning.describe(),
+            planning.verdict(),
             "deny_continue at mode: Planning mode cannot use tools with side effects"
         );
     }
@@ -380,22 +392,22 @@ fn levels() {
             .policy("agent", &rule(agent));
         let _ = writeln!(table, "{floor:<7} {global:<7} {agent:<7} {}", scene.describe());
     }
-    expect_test::expect![["
-        silent  silent  silent  ask: `fs.touch` writes files; profile guarded requires approval for writes
+    expect_test::expect![[r#"
+        silent  silent  silent  ask: `fs.touch` writes files; profile `guarded` asks before writes
         silent  allow   silent  allow
         silent  silent  allow   allow
-        silent  ask     silent  ask: ask[1] asks
+        silent  ask     silent  ask: `fs.touch` writes files; rule `ask[1]` of the global policy asks before it
         silent  ask     allow   allow
-        silent  allow   ask     ask: ask[1] asks
-        silent  deny    allow   deny_continue at global: deny[1] denies it
-        silent  allow   deny    deny_continue at agent: deny[1] denies it
-        silent  abort   allow   deny_abort at global: deny[1] denies it
-        silent  deny    abort   deny_continue at global: deny[1] denies it
-        ask     allow   allow   ask: ask[1] asks
-        deny    allow   allow   deny_continue at floor: deny[1] denies it
-        ask     silent  deny    deny_continue at agent: deny[1] denies it
-        abort   ask     ask     deny_abort at floor: deny[1] denies it
-    "]]
+        silent  allow   ask     ask: `fs.touch` writes files; rule `ask[1]` of the policy of agent `coder` asks before it
+        silent  deny    allow   deny_continue at global: `fs.touch` writes files; rule `deny[1]` of the global policy denies it
+        silent  allow   deny    deny_continue at agent: `fs.touch` writes files; rule `deny[1]` of the policy of agent `coder` denies it
+        silent  abort   allow   deny_abort at global: `fs.touch` writes files; rule `deny[1]` of the global policy denies it and stops the agent
+        silent  deny    abort   deny_continue at global: `fs.touch` writes files; rule `deny[1]` of the global policy denies it
+        ask     allow   allow   ask: `fs.touch` writes files; rule `ask[1]` of the floor policy asks before it
+        deny    allow   allow   deny_continue at floor: `fs.touch` writes files; rule `deny[1]` of the floor policy denies it
+        ask     silent  deny    deny_continue at agent: `fs.touch` writes files; rule `deny[1]` of the policy of agent `coder` denies it
+        abort   ask     ask     deny_abort at floor: `fs.touch` writes files; rule `deny[1]` of the floor policy denies it and stops the agent
+    "#]]
     .assert_eq(&table);
 }
 
@@ -407,22 +419,22 @@ fn what_an_allow_rule_answers() {
     assert_eq!(allowed(Scene::new(Profile::Guarded, Risk::Critical, &["fs.delete"])), "allow");
     assert_eq!(
         guarded().with(|scene| scene.tool.requires_admin = true).describe(),
-        "ask: Tool requires admin_token; `fs.touch` writes files; profile guarded requires approval for writes",
+        "ask: `fs.touch` writes files and needs the admin token; without it, profile `guarded` asks a person",
         "a profile does not stand for the admin token"
     );
     assert_eq!(allowed(guarded().with(|scene| scene.tool.requires_admin = true)), "allow");
     assert_eq!(
         allowed(guarded().with(|scene| scene.tool.trust = Trust::Low)),
-        "ask: server `fs` has low trust and the tool has side effects"
+        "ask: `fs.touch` writes files; server `fs` has low trust, so a person is asked before side effects"
     );
     let custom = |outcome| CustomVerdict { name: "office-hours".into(), outcome, reason: None };
     assert_eq!(
         allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Ask)])),
-        "ask: gate `office-hours` objects"
+        "ask: `fs.touch` writes files; gate `office-hours` asks before it"
     );
     assert_eq!(
         allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Pass), custom(Outcome::Deny)])),
-        "deny_continue at custom: gate `office-hours` objects"
+        "deny_continue at custom: `fs.touch` writes files; gate `office-hours` denies it"
     );
 }
 

@@ -43,7 +43,7 @@ pub struct Verdict {
     pub gate: Gate,
     /// Its outcome.
     pub outcome: Outcome,
-    /// Its reason, unless it passed without one.
+    /// Its reason in its own words, if it gives one.
     pub reason: Option<String>,
     /// The rule, clause or program that decided.
     pub by: Option<String>,
@@ -53,13 +53,15 @@ pub struct Verdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     verdicts: Vec<Verdict>,
+    /// Why approval is needed, strongest first.
+    asks: Vec<String>,
     /// The revision of the policies that were active.
     pub revision: u64,
 }
 
 impl Trace {
     pub(super) fn new(revision: u64) -> Self {
-        Self { verdicts: Vec::with_capacity(16), revision }
+        Self { verdicts: Vec::with_capacity(16), asks: Vec::new(), revision }
     }
 
     pub(super) fn push(&mut self, verdict: Verdict) {
@@ -71,12 +73,13 @@ impl Trace {
         &self.verdicts
     }
 
-    /// The reasons why approval is needed.
-    pub fn asks(&self) -> impl Iterator<Item = &str> {
-        self.verdicts
-            .iter()
-            .filter(|verdict| verdict.outcome == Outcome::Ask)
-            .filter_map(|verdict| verdict.reason.as_deref())
+    pub(super) fn set_asks(&mut self, asks: Vec<String>) {
+        self.asks = asks;
+    }
+
+    /// Why approval is needed: one sentence for each gate that nothing has answered, the most important first.
+    pub fn asks(&self) -> &[String] {
+        &self.asks
     }
 
     /// Encodes it as a JSON array with one element for each gate; a gate that only passed is just its name.

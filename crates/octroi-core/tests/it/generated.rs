@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expect_test::{expect, expect_file};
+use octroi_core::audit;
 use octroi_core::config::keys::governance::{
-    AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, PINS, POLICY, QUOTA,
+    AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, NOTIFY, PINS, POLICY, QUOTA,
 };
 use octroi_core::config::keys::{ENTRY, Key, Kind, MCP, ROOT, SERVER, TOKEN};
 use octroi_core::config::reference;
@@ -33,7 +34,7 @@ fn the_examples_of_the_page_can_be_read() {
     let page = page();
     let examples: Vec<&str> =
         page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(examples.len(), 10);
+    assert_eq!(examples.len(), 12);
     for example in examples {
         assert_eq!(load(Toml, example).problems, Vec::new(), "{example}");
     }
@@ -48,9 +49,23 @@ fn the_reference_is_fresh() {
     expect_file!["../../../../docs/configuration.md"].assert_eq(&fresh);
 }
 
+/// Every kind of record is explained on the page, and no other.
+#[test]
+fn the_page_on_the_audit_log_has_every_kind_of_record() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/audit.md");
+    let page = std::fs::read_to_string(file).expect("the page is there");
+    let (_, section) = page.split_once("### Kinds\n").expect("the kinds have a section");
+    let (table, _) = section.split_once("\n\n**").expect("the section has a table");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('|'));
+    let explained: BTreeSet<&str> =
+        rows.flat_map(|(words, _)| words.split(',').map(|word| word.trim().trim_matches('`'))).collect();
+    let known: BTreeSet<&str> = audit::Kind::WORDS.iter().map(|(word, _)| *word).collect();
+    assert_eq!(explained, known);
+}
+
 #[test]
 fn no_key_has_two_meanings() {
-    let governance = [POLICY, AGENT, APPROVALS, PINS, AUDIT, HANDLER, QUOTA, GATE, INFERENCE];
+    let governance = [POLICY, AGENT, APPROVALS, PINS, NOTIFY, AUDIT, HANDLER, QUOTA, GATE, INFERENCE];
     for keys in [ROOT, SERVER, MCP, ENTRY, TOKEN].into_iter().chain(governance) {
         let spellings = |key: &'static Key| std::iter::once(key.name).chain(key.synonyms.iter().copied());
         let all: Vec<&str> = keys.iter().flat_map(spellings).collect();
@@ -103,6 +118,7 @@ fn every_key_of_what_is_decided_and_kept_is_read() {
         ("agents", AGENT, effective.agents.iter().collect()),
         ("approvals", APPROVALS, vec![&effective.approvals]),
         ("pins", PINS, vec![&effective.pins]),
+        ("notify", NOTIFY, vec![&effective.notify]),
         ("audit", AUDIT, vec![&effective.audit]),
         ("audit.handlers", HANDLER, effective.handlers.iter().collect()),
         ("quotas", QUOTA, effective.quotas.iter().collect()),

@@ -195,6 +195,12 @@ fn what_holds_if_nothing_is_written() {
         new_tools = "by_profile"
         lock = "/cfg/octroi.lock"
 
+        [notify]
+        about = ["approvals", "quarantine"]
+        desktop = false
+        every = "10s"
+        timeout = "10s"
+
         [audit]
         durability = "normal"
         retention = false

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use expect_test::expect;
-use octroi_core::Role;
 use octroi_core::config::{Origins, Severity, Unknown};
+use octroi_core::principal::{TokenHolder, TokenKind, hash_token};
 use octroi_core::server::{Sharing, Start};
 use octroi_core::syntax::Format::{Jsonc, Toml, Yaml};
 use octroi_core::tool::Risk;
@@ -271,6 +271,7 @@ image = "img:1"
         [server]
         listen = "127.0.0.1:7878"                 # default
         allowed_hosts = []                        # default
+        trusted_proxies = []                      # default
         allowed_origins = []                      # default
         max_body_bytes = 4194304                  # default
         session_idle = "30m"                      # default
@@ -280,6 +281,9 @@ image = "img:1"
         max_connections_per_token = 256           # default
         max_connections_per_address = 256         # default
         max_new_connections = 128                 # default
+        max_wrong_tokens_per_address = 20         # default
+        max_wrong_tokens_per_token = 20           # default
+        wrong_token_window = "1m"                 # default
         header_timeout = "10s"                    # default
         body_timeout = "30s"                      # default
         write_timeout = "30s"                     # default
@@ -382,10 +386,11 @@ role = "human"
 token = "  "
 "#,
     );
-    assert_eq!(config.tokens.find("pla$$in").unwrap().role, Role::Agent, "the first one counts");
-    assert_eq!(config.tokens.find("secret").unwrap().role, Role::Human);
-    assert_eq!(config.tokens.find("<API_KEY>").unwrap().role, Role::Human);
-    assert!(config.tokens.find("${NOT_SET}").is_none() && config.tokens.find("${API_KEY}").is_none());
+    let find = |token: &str| config.tokens.find(&hash_token(token)).map(|entry| entry.holder.clone());
+    assert_eq!(find("pla$$in").unwrap().kind(), TokenKind::Agent, "the first one counts");
+    assert_eq!(find("secret"), Some(TokenHolder::admin()));
+    assert_eq!(find("<API_KEY>"), Some(TokenHolder::admin()));
+    assert!(find("${NOT_SET}").is_none() && find("${API_KEY}").is_none());
     expect![[r#"
         left_out: file:9: token 3 is left out: an agent's token needs `agent_id`
         left_out: file:17: token 5 is left out: `${NOT_SET}` is not set and has no default (write `${NOT_SET:-default}` to give one)
@@ -411,5 +416,30 @@ fn only_loopback_needs_no_token() {
     ] {
         let config = load(Toml, &format!("[server]\nlisten = \"{listen}\"\n{tokens}"));
         assert_eq!(config.listen_problem().is_none(), is_fine, "{listen} {tokens}");
+    }
+}
+
+#[test]
+fn tls_needs_both_files_and_proxies_are_networks() {
+    for (text, problem) in [
+        ("tls_cert = \"c\"\ntls_key = \"k\"", None),
+        ("tls_cert = \"c\"", Some("`tls_cert` needs `tls_key` beside it")),
+        ("tls_key = \"k\"", Some("`tls_key` needs `tls_cert` beside it")),
+        ("tls_cert = \"\"\ntls_key = \"k\"", Some("`tls_cert` is empty")),
+        ("tls_cert = false\ntls_key = \"k\"", Some("`tls_cert` must be")),
+        ("trusted_proxies = [\"10.0.0.0/8\", \"::1\"]", None),
+        ("trusted_proxies = [\"proxy.example\"]", Some("is no network: it is not an IP address")),
+        ("trusted_proxies = [\"10.0.0.1/8\"]", Some("write 10.0.0.0/8")),
+        ("max_wrong_tokens_per_address = 0", Some("max_wrong_tokens_per_address")),
+    ] {
+        let config = load(Toml, &format!("[server]\n{text}"));
+        let problems: Vec<String> = config.problems.iter().map(ToString::to_string).collect();
+        let is_fatal = config.problems.iter().any(|problem| problem.severity == Severity::Fatal);
+        match problem {
+            None => assert_eq!(problems, Vec::<String>::new(), "{text}"),
+            Some(problem) => {
+                assert!(is_fatal && problems.join("\n").contains(problem), "{text}: {problems:?}")
+            }
+        }
     }
 }

@@ -98,7 +98,7 @@ impl Approvals {
         });
         let after = json!({
             "state": choice.state().as_str(),
-            "decided_by": by.id,
+            "decided_by": by.id(),
             "reason": reason,
             "edited": edited.is_some(),
             "rule": rule,
@@ -140,11 +140,12 @@ impl Approvals {
             Choice::DenyContinue => ApprovalVerdict::DenyContinue,
             Choice::DenyAbort => ApprovalVerdict::DenyAbort,
         };
-        let answer = Answer { verdict, by: by.id.to_string(), reason };
+        let answer = Answer { verdict, by: by.id().to_string(), reason };
         let decided = self.store()?.decide_approval(&approval.id, answer, now_ms).await?;
         let decided =
             decided.map_err(|refusal| OperatorError::Refused { id: approval.id.clone(), refusal })?;
         self.settled(&decided);
+        self.alert(&decided);
         Ok(decided)
     }
 

@@ -1,13 +1,16 @@
 //! Expired approvals, approvals interrupted by a restart, and notifications about both.
 
+use std::sync::Arc;
+
 use octroi_api::ResourceChange;
-use octroi_core::approval::Approval;
-use octroi_core::audit::{Actor, ActorKind, Kind};
+use octroi_core::approval::{Approval, ApprovalState};
+use octroi_core::audit::{Actor, ActorKind, Kind, Ruling};
 use octroi_store::Store;
 use serde_json::json;
 use tracing::{error, warn};
 
 use super::{Approvals, milliseconds};
+use crate::alerts::{Alert, WaitingCall};
 
 impl Approvals {
     /// Restores the state of an earlier run: calls that were in progress then count as interrupted.
@@ -84,8 +87,18 @@ impl Approvals {
         self.subscriptions.announce(&ResourceChange::Approvals { agent });
     }
 
-    /// Records a change of an approval that is not an operator's decision.
+    /// Tells people that a call waits, or what became of it.
+    pub(super) fn alert(&self, approval: &Approval) {
+        let call = Arc::new(WaitingCall::new(approval, self.page_of(&approval.id)));
+        self.subscriptions.alert(match approval.state {
+            ApprovalState::Pending => Alert::CallWaits(call),
+            _ => Alert::CallSettled(call),
+        });
+    }
+
+    /// Records a change of an approval that is not an operator's decision, and tells people.
     pub(super) fn record(&self, approval: &Approval, kind: Kind) {
+        self.alert(approval);
         let context = json!({
             "approval": approval.id,
             "state": approval.state.as_str(),
@@ -105,6 +118,7 @@ impl Approvals {
         }
         event.agent = approval.binding.agent.as_deref();
         event.tool = Some(&approval.binding.tool);
+        event.ruling = (kind == Kind::ApprovalRequested).then_some(Ruling::Ask);
         self.recorder.record_later(&event);
     }
 

@@ -10,7 +10,8 @@ use octroi_mcp::params::Params;
 use octroi_store::{Store, StoreError};
 
 use super::{
-    Approvals, CallToApprove, GrantedCall, Settled, arguments_of, binding, refuse, refused, unusable,
+    Approvals, CallToApprove, GrantedCall, PersonsWord, Settled, arguments_of, binding, refuse, refused,
+    unusable,
 };
 use crate::audit_recorder::{Initiator, Violation};
 use crate::denial;
@@ -91,9 +92,13 @@ impl Approvals {
     /// A call that needs no approval.
     pub(crate) fn grant_without_person(&self, permit: Permit, asking: &CallToApprove<'_>) -> Settled {
         match self.reserve(asking) {
-            Ok(reservation) => {
-                Settled::Granted(GrantedCall { permit, approval: None, edited: None, reservation })
-            }
+            Ok(reservation) => Settled::Granted(GrantedCall {
+                permit,
+                approval: None,
+                edited: None,
+                word: None,
+                reservation,
+            }),
             Err(denial) => Settled::Denied(denial),
         }
     }
@@ -116,7 +121,7 @@ impl Approvals {
         binding: &Binding,
         id: &str,
     ) -> Result<Settled, StoreError> {
-        if self.governance.is_revoked(&asking.caller.principal, asking.since_ms) {
+        if !self.governance.identity().is_valid(&asking.caller.principal) {
             self.record_revoked(&Initiator::of_caller(asking.caller), asking.tool.descriptor.id.as_str());
             return Ok(refuse(asking, denial::revoked()));
         }
@@ -141,8 +146,9 @@ impl Approvals {
         };
         let settled = match granted {
             Ok((permit, edited)) => {
+                let word = PersonsWord::of(&claimed);
                 let approval = Some(claimed.id);
-                Settled::Granted(GrantedCall { permit, approval, edited, reservation })
+                Settled::Granted(GrantedCall { permit, approval, edited, word, reservation })
             }
             Err(refused) => {
                 self.finish(&claimed.id, "denied").await;
@@ -236,8 +242,9 @@ impl Approvals {
         let binding = claimed.binding.clone();
         Ok(match authorization.permit(&claimed, &binding) {
             Ok(permit) => {
+                let word = PersonsWord::of(&claimed);
                 let approval = Some(claimed.id);
-                Settled::Granted(GrantedCall { permit, approval, edited, reservation })
+                Settled::Granted(GrantedCall { permit, approval, edited, word, reservation })
             }
             Err(refusal) => unusable(&claimed.id, &refusal),
         })

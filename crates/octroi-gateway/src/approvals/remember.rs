@@ -98,7 +98,7 @@ impl Approvals {
             Until::Forever => None,
             Until::For(time) => Some(self.now_ms().saturating_add(milliseconds(time))),
         };
-        rule(approval, choice, exact.as_ref(), until_ms, &by.id).map_err(OperatorError::Unrememberable)
+        rule(approval, choice, exact.as_ref(), until_ms, by.id()).map_err(OperatorError::Unrememberable)
     }
 
     /// The same, if it can take effect.
@@ -140,7 +140,7 @@ impl Approvals {
             level,
             language: "rules".to_owned(),
             source: with_rule(source, rule, self.now_ms()),
-            author: by.id.to_string(),
+            author: by.id().to_string(),
             rationale: Some(format!("remembered with {}", approval.id)),
             check_result: None,
         };

@@ -107,7 +107,7 @@ impl Approvals {
         };
         let revealed = revealed.ok_or_else(|| OperatorError::NotMasked { path: path.to_owned() })?;
         let subject = json!({"approval": approval.id, "path": path});
-        let (before, after) = (json!({"revealed": false}), json!({"revealed": true, "revealed_to": by.id}));
+        let (before, after) = (json!({"revealed": false}), json!({"revealed": true, "revealed_to": by.id()}));
         let filed_under = FiledUnder {
             agent: approval.binding.agent.clone(),
             tool: Some(approval.binding.tool.clone()),

@@ -1,16 +1,18 @@
 //! Waiting for a decision.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::approval::{Approval, ApprovalState};
+use octroi_core::principal::TokenName;
 use octroi_mcp::{Era, Method, envelope, json};
 use octroi_store::{Store, StoreError};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tracing::warn;
 
 use super::{Approvals, CallToApprove};
 use crate::request_state::Grant;
@@ -27,6 +29,8 @@ pub(super) struct Waiting {
     decided: Mutex<HashMap<String, watch::Sender<()>>>,
     /// The current round of each approved call, so that an old state cannot be used again.
     rounds: Mutex<HashMap<String, u32>>,
+    /// The tokens whose calls asked for each open approval.
+    asked_by: Mutex<HashMap<String, HashSet<Arc<str>>>>,
 }
 
 impl Waiting {
@@ -34,8 +38,21 @@ impl Waiting {
         self.decided.lock().entry(id.to_owned()).or_default().subscribe()
     }
 
+    /// Notes that a call with this token asked for an approval.
+    pub(super) fn asked(&self, id: &str, token: &TokenName) {
+        self.asked_by.lock().entry(id.to_owned()).or_default().insert(Arc::clone(&token.id));
+    }
+
+    /// The approvals for which only calls asked whose tokens have ended.
+    fn abandoned(&self, is_current: impl Fn(&str) -> bool) -> Vec<String> {
+        let asked_by = self.asked_by.lock();
+        let is_abandoned = |tokens: &HashSet<Arc<str>>| !tokens.iter().any(|token| is_current(token));
+        asked_by.iter().filter(|(_, tokens)| is_abandoned(tokens)).map(|(id, _)| id.clone()).collect()
+    }
+
     /// Wakes the waiters of this approval.
     pub(crate) fn wake(&self, id: &str) {
+        self.asked_by.lock().remove(id);
         if let Some(decided) = self.decided.lock().remove(id) {
             let _ = decided.send(());
         }
@@ -88,6 +105,7 @@ impl Approvals {
             std::future::pending::<()>().await;
         });
         let mut n_sent = 0_u32;
+        let lease = self.governance.identity().lease(&asking.caller.principal);
         loop {
             let current = store.approval(&approval.id).await?;
             let current = current.unwrap_or_else(|| approval.clone());
@@ -97,12 +115,32 @@ impl Approvals {
             }
             tokio::select! {
                 biased;
+                // The caller is refused when it tries to use the approval.
+                () = lease.cancelled() => return Ok(current),
                 _ = decided.changed() => {}
                 () = tokio::time::sleep_until(deadline.min(now() + PROGRESS_EVERY)) => {
                     n_sent += 1;
-                    send_progress(asking, &approval.id, n_sent);
+                    send_progress(asking, &approval.id, self.page_for(asking.caller, &approval.id).as_deref(), n_sent);
                 }
                 () = &mut showing => {}
+            }
+        }
+    }
+
+    /// Cancels the approvals of tokens that have ended, until Octroi ends.
+    pub(crate) async fn follow_ended_tokens(self: Arc<Self>) {
+        let mut ends = self.governance.identity().watch_ends();
+        loop {
+            tokio::select! {
+                biased;
+                () = self.context.shutdown.cancelled() => return,
+                _ = ends.changed() => {}
+            }
+            let identity = self.governance.identity();
+            for id in self.waiting.abandoned(|token| identity.is_current(token)) {
+                if let Err(error) = self.cancel(&id, "the token of the call has ended").await {
+                    warn!(%error, hint = %error.hint(), "an approval of an ended token could not be cancelled");
+                }
             }
         }
     }
@@ -133,11 +171,14 @@ impl Approvals {
     }
 }
 
-fn send_progress(asking: &CallToApprove<'_>, id: &str, n_sent: u32) {
+fn send_progress(asking: &CallToApprove<'_>, id: &str, page: Option<&str>, n_sent: u32) {
     let Some(token) = asking.params.progress_token() else {
         return;
     };
-    let message = format!("waiting for a person to approve {id}: octroi approve {id}");
+    let page = page.map(|page| format!("at {page} or ")).unwrap_or_default();
+    let message = format!(
+        "waiting for a person to approve {id}: tell your user to decide {page}with `octroi approve {id}`"
+    );
     let params = format!(
         r#"{{"progressToken":{},"progress":{n_sent},"message":{}}}"#,
         String::from_utf8_lossy(&token),

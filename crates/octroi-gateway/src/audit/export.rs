@@ -63,26 +63,34 @@ pub fn export(
             }
             Err(error) => return Err(error.into()),
         };
-        let Ok(entry) = record.entry() else {
+        if record.entry().is_err() {
             exported.n_unreadable += 1;
             continue;
-        };
-        if !filter.wants(&entry, &record.body) {
-            continue;
         }
-        line.clear();
-        match format {
-            ExportFormat::Jsonl => put_json(&mut line, &record),
-            ExportFormat::Csv => csv::put(&mut line, &record, &entry),
-            ExportFormat::Ocsf => ocsf::put(&mut line, &record, &entry),
+        for event in wanted_events(filter, record) {
+            let Ok(entry) = event.entry() else { continue };
+            line.clear();
+            match format {
+                ExportFormat::Jsonl => put_json(&mut line, &event),
+                ExportFormat::Csv => csv::put(&mut line, &event, &entry),
+                ExportFormat::Ocsf => ocsf::put(&mut line, &event, &entry),
+            }
+            // People open exports in terminals and editors.
+            let shown = escape_hidden(&String::from_utf8_lossy(&line)).into_owned();
+            output.write_all(shown.as_bytes()).map_err(ExportError::Output)?;
+            exported.n_records += 1;
         }
-        // People open exports in terminals and editors.
-        let shown = escape_hidden(&String::from_utf8_lossy(&line)).into_owned();
-        output.write_all(shown.as_bytes()).map_err(ExportError::Output)?;
-        exported.n_records += 1;
     }
     output.flush().map_err(ExportError::Output)?;
     Ok(exported)
+}
+
+/// The events that a record is found as, the oldest first: the decision that it contains, and itself.
+pub(crate) fn wanted_events(filter: &Filter, record: Record) -> Vec<Record> {
+    let Ok(entry) = record.entry() else { return Vec::new() };
+    let decision = filter.wants_decision(&entry, &record.body).then(|| record.decision()).flatten();
+    let is_wanted = filter.wants(&entry, &record.body);
+    decision.into_iter().chain(is_wanted.then_some(record)).collect()
 }
 
 /// The original text of the record with its number in front.

@@ -168,7 +168,12 @@ pub(super) struct HandlerOptions {
 
 impl HandlerOptions {
     pub(super) fn includes(&self, kind: &str) -> bool {
-        self.events.is_empty() || self.events.iter().any(|pattern| pattern.matches(kind))
+        self.events.is_empty() || self.names(kind)
+    }
+
+    /// Whether a kind of event is requested by its name, or by a pattern.
+    fn names(&self, kind: &str) -> bool {
+        self.events.iter().any(|pattern| pattern.matches(kind))
     }
 }
 

@@ -34,6 +34,12 @@ impl Record {
     pub fn entry(&self) -> Result<Entry<'_>, EntryError> {
         Entry::parse(&self.body)
     }
+
+    /// The decision that the record contains, as an event with the same number.
+    pub fn decision(&self) -> Option<Self> {
+        let body = self.entry().ok()?.decision()?;
+        Some(Self { body, ..*self })
+    }
 }
 
 /// Reads a log that may be growing.

@@ -69,12 +69,20 @@ impl Report {
         self.problems.is_empty()
     }
 
+    /// The records up to this one were purged, as a signed record says; 0 if none were.
+    pub fn purged_until(&self) -> u64 {
+        let is_explained =
+            !self.problems.iter().any(|problem| matches!(problem, LogProblem::Beginning { .. }));
+        if is_explained { self.first_seq.saturating_sub(1) } else { 0 }
+    }
+
     /// The report as JSON, for programs.
     pub fn to_json(&self) -> Value {
         json!({
             "intact": self.is_intact(),
             "node": self.node,
             "key": self.key,
+            "purged_until": self.purged_until(),
             "first_seq": self.first_seq,
             "last_seq": self.last_seq,
             "records": self.n_records,

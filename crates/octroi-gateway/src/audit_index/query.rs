@@ -1,5 +1,6 @@
 //! Queries of the audit log.
 
+use std::iter;
 use std::time::Duration;
 
 use octroi_core::audit::{CallId, Filter, Kind};
@@ -7,7 +8,7 @@ use octroi_core::glob::Glob;
 use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditRow, Store, StoreError};
 
 use super::AuditIndex;
-use crate::audit::{AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, verify};
+use crate::audit::{AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, verify, wanted_events};
 
 /// How long a search waits for records that were just written.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -116,10 +117,14 @@ impl AuditIndex {
             for record in reader.records(after.saturating_add(1))?.take(LOOKED_AT) {
                 // Unreadable records are reported by `verify`.
                 let Ok(record) = record else { continue };
-                last = record.seq;
-                if record.entry().is_ok_and(|entry| filter.wants(&entry, &record.body)) {
-                    found.push(record);
+                let seq = record.seq;
+                let wanted = wanted_events(&filter, record);
+                // A record and its decision stay on one page, which ends at a record.
+                if !found.is_empty() && found.len() + wanted.len() > n_max {
+                    break;
                 }
+                last = seq;
+                found.extend(wanted);
                 if found.len() >= n_max {
                     break;
                 }
@@ -129,16 +134,17 @@ impl AuditIndex {
         Ok(read.await?)
     }
 
-    /// The newest records, the newest first.
+    /// The newest records, the newest first, each followed by the decision that it contains.
     pub async fn recent(&self, n_max: usize) -> Result<Vec<Record>, AuditIndexError> {
         let position = self.parts()?.0.position();
         let read = self.with_reader(move |reader| {
             reader.set_limit(position);
             reader.page_before(u64::MAX, n_max)
         });
-        let mut newest = read.await?;
-        newest.retain(|record| record.entry().map_or(true, |entry| entry.kind != Kind::StateSnapshot));
-        Ok(newest)
+        let newest = read.await?.into_iter();
+        let newest =
+            newest.filter(|record| record.entry().map_or(true, |entry| entry.kind != Kind::StateSnapshot));
+        Ok(newest.flat_map(with_decision).collect())
     }
 
     /// One record from the log.
@@ -220,6 +226,12 @@ impl AuditIndex {
         *self.reader.lock() = Some(reader);
         Ok(found)
     }
+}
+
+/// A record, and then the decision that it contains.
+fn with_decision(record: Record) -> impl Iterator<Item = Record> {
+    let decision = record.decision();
+    iter::once(record).chain(decision)
 }
 
 fn fits(tool: Option<&Glob>, row: &AuditRow) -> bool {

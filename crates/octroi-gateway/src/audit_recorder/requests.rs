@@ -7,6 +7,7 @@ use std::sync::Arc;
 use octroi_core::audit::{CallId, Event, Kind, Level, Ruling, SourceType};
 use octroi_core::decision::Trace;
 
+use super::violations::DeniedRequest;
 use super::{AuditRecorder, CallRecord, Initiator, OtherParams, quote};
 use crate::audit::AuditError;
 
@@ -77,6 +78,15 @@ impl AuditRecorder {
         (gate, reason): (&str, &str),
         ruling: Ruling,
     ) -> Result<(), AuditError> {
+        let denied = DeniedRequest {
+            initiator: asked.initiator,
+            server: asked.server,
+            tool: None,
+            method: asked.method,
+            gate,
+            reason: &self.redact(reason),
+        };
+        self.report_denial(&denied, asked.at_ms);
         let Some(log) = &self.log else {
             return Ok(());
         };

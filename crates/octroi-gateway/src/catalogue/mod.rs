@@ -252,11 +252,7 @@ impl Catalogue {
             .collect();
         match owners[..] {
             [server] => Ok((server.clone(), published.to_owned())),
-            [] => {
-                let message = format!("unknown resource `{published}`");
-                let error = ApiError::new(ErrorCode::ResourceNotFound, message).for_agent();
-                Err(rpc_error(&error.with_detail("uri", published)))
-            }
+            [] => Err(unknown_resource(published)),
             _ => {
                 let forms: Vec<String> =
                     owners.iter().map(|server| uri::publish(&server.name, published)).collect();
@@ -317,6 +313,12 @@ impl ViewProfile {
 /// The list methods, in the order they are fetched.
 pub(crate) const LISTS: [Method; 4] =
     [Method::ToolsList, Method::PromptsList, Method::ResourcesList, Method::TemplatesList];
+
+/// The error for a resource that nobody offers.
+pub(crate) fn unknown_resource(uri: &str) -> RpcError {
+    let error = ApiError::new(ErrorCode::ResourceNotFound, format!("unknown resource `{uri}`")).for_agent();
+    rpc_error(&error.with_detail("uri", uri))
+}
 
 #[cfg(test)]
 mod tests;

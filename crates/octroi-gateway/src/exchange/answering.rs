@@ -111,7 +111,7 @@ impl Exchange<'_> {
         let hold = self.upstream.hold();
         let questions = vec![(asked.key.clone(), question)];
         let pending = PendingExchange {
-            principal: Arc::clone(&self.caller.principal.id),
+            principal: Arc::clone(self.caller.principal.id()),
             call,
             connection,
             questions,
@@ -148,7 +148,7 @@ impl Exchange<'_> {
         if let Some((_, question)) = open.pop() {
             return Ok(self.keep_pending(call, connection, question));
         }
-        let slot = self.upstream.call_slot(&self.caller.principal.id).await.map_err(Failure::Unavailable)?;
+        let slot = self.upstream.call_slot(self.caller.principal.id()).await.map_err(Failure::Unavailable)?;
         let driven = self.drive(&mut call).await;
         slot.settle(driven.as_ref().err().map_or(CallOutcome::Answered, Failure::outcome));
         match driven {
@@ -185,7 +185,7 @@ impl Exchange<'_> {
         let grant = self
             .approval
             .map(|id| Grant { approval: id.to_owned(), round: self.shared.approvals.next_round(id) });
-        let principal = self.caller.principal.id.to_string();
+        let principal = self.caller.principal.id().to_string();
         let (method, subject) = (self.envelope.method(), &self.target.subject);
         let digest = request_state::digest_of(method, self.server(), subject, self.sent);
         self.shared.sealer.seal_position(round, principal, digest, grant)

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use octroi_core::audit::{Actor, ActorKind, Event, Kind};
-use octroi_core::{Principal, Role};
+use octroi_core::principal::TokenName;
+use octroi_core::{Principal, UserRole};
 use octroi_store::{AuditFilter, AuditRecord, Store};
 use parking_lot::Mutex;
 
@@ -49,7 +50,7 @@ async fn first_found(gateway: &Gateway) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_that_are_too_old_go_from_the_log_and_from_the_table() {
-    let person = Principal { id: "ann".into(), role: Role::Human, agent_id: None, token: "ann".into() };
+    let person = Principal::person("ann", UserRole::Member, TokenName::labelled("ann"));
     for is_asked in [true, false] {
         let place = tempfile::tempdir().unwrap();
         let last = leave_log(place.path()).await;
@@ -78,7 +79,7 @@ async fn records_that_are_too_old_go_from_the_log_and_from_the_table() {
         assert!(kept.is_some(), "what is found must be in the log");
         let found = gateway.audit().search(&all()).await.unwrap();
         let purges: Vec<_> = found.rows.iter().filter(|row| row.event_type == "audit_purged").collect();
-        let actor = if is_asked { &*person.id } else { "octroi" };
+        let actor = if is_asked { &**person.id() } else { "octroi" };
         assert!(!purges.is_empty() && purges.iter().all(|row| row.actor_id == actor), "{purges:#?}");
         gateway.stop(PATIENCE).await;
         let report = verify(&place.path().join("audit"), &VerifyOptions::default()).unwrap();
@@ -112,7 +113,7 @@ async fn a_program_adds_a_handler_of_its_own() {
     assert_eq!(gateway.audit().handler_readings().len(), 1);
     let waiting = async {
         while !counter.0.lock().iter().any(|event| event.contains("auth_failed")) {
-            gateway.audit().record_refused("the token is not known");
+            gateway.audit().record_refused("the token is not known", std::net::Ipv4Addr::LOCALHOST.into());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

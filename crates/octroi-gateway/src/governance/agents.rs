@@ -63,7 +63,7 @@ impl Governance {
         let configured = self.configured_agents();
         let mut ids: BTreeSet<String> = configured.clone();
         ids.extend(records.iter().map(|record| record.id.clone()));
-        ids.extend(self.settings().tokens.agents().iter().map(ToString::to_string));
+        ids.extend(self.identity.agents().iter().map(ToString::to_string));
         ids.extend(self.uses.agents());
         let state = |id: String| AgentState {
             context: AgentContext::clone(&self.context_of(&id)),
@@ -98,13 +98,16 @@ impl Governance {
     ) -> Result<PlannedChange<AgentState, OperatorError>, OperatorError> {
         must_be_person(by)?;
         let id = valid(id)?;
+        if !self.knows_agent(id) {
+            return Err(OperatorError::UnknownAgent(id.to_owned()));
+        }
         let before = self.store()?.agent(id).await?;
         let mut record =
             before.clone().unwrap_or_else(|| AgentRecord { id: id.to_owned(), ..AgentRecord::default() });
         let now_ms = self.now_ms();
         apply(&mut record, change, &self.context_of(id), now_ms).map_err(OperatorError::Agent)?;
         record.updated_at_ms = now_ms;
-        record.updated_by = by.id.to_string();
+        record.updated_by = by.id().to_string();
         let (before, after) = (before.as_ref().map_or(Value::Null, described), described(&record));
         let governance = Arc::clone(self);
         Ok(PlannedChange::new(json!({"change": "agent_set", "agent": id}), before, after, async move {
@@ -114,6 +117,54 @@ impl Governance {
             governance.subscriptions.announce(&ResourceChange::Agents);
             governance.agent(&record.id).await
         }))
+    }
+
+    /// Plans to create an agent with the default settings. It belongs to whoever creates it.
+    pub async fn plan_agent(
+        self: &Arc<Self>,
+        id: &str,
+        by: &Principal,
+    ) -> Result<PlannedChange<(), OperatorError>, OperatorError> {
+        let id = valid(id)?;
+        let now_ms = self.now_ms();
+        let record = AgentRecord {
+            id: id.to_owned(),
+            owner: Some(by.user().to_string()),
+            created: Some((now_ms, by.id().to_string())),
+            updated_at_ms: now_ms,
+            updated_by: by.id().to_string(),
+            ..AgentRecord::default()
+        };
+        let after = json!({"owner": record.owner});
+        let subject = json!({"change": "agent_created", "agent": id});
+        let governance = Arc::clone(self);
+        Ok(PlannedChange::new(subject, Value::Null, after, async move {
+            governance.store()?.save_agent(&record).await?;
+            governance.reread_agents().await
+        }))
+    }
+
+    /// Reads the stored agents again after some were written or removed.
+    pub async fn reread_agents(&self) -> Result<(), OperatorError> {
+        self.set_agents(self.store()?.agents().await?);
+        self.subscriptions.announce(&ResourceChange::Agents);
+        Ok(())
+    }
+
+    /// The agents that belong to a user, by id.
+    pub fn agents_of(&self, user: &str) -> Vec<String> {
+        let mut ids: BTreeSet<String> = self.configured_agents();
+        ids.extend(self.agents.load().keys().cloned());
+        ids.extend(self.identity.agents().iter().map(ToString::to_string));
+        ids.into_iter().filter(|id| *self.identity.owner_of(id) == *user).collect()
+    }
+
+    /// Whether there is such an agent: it is configured, has a token or settings, or has called a tool.
+    pub fn knows_agent(&self, id: &str) -> bool {
+        self.settings().agents.iter().any(|agent| *agent.id == *id)
+            || self.agents.load().contains_key(id)
+            || self.identity.agents().contains(id)
+            || self.uses.agents().iter().any(|agent| agent == id)
     }
 
     fn store(&self) -> Result<&Store, OperatorError> {

@@ -71,7 +71,7 @@ impl Program for Cedar {
         let judgement = self.0.judge(&octroi_cedar::CallToJudge {
             agent: octroi_cedar::Agent {
                 id: call.agent(),
-                role: call.role,
+                kind: call.kind,
                 profile: call.context.profile.as_str(),
             },
             tool: octroi_cedar::Tool {

@@ -45,8 +45,8 @@ pub(crate) struct CallToDecide<'a> {
 impl<'a> CallToDecide<'a> {
     /// The subject of its quotas.
     pub(crate) fn quota_subject(&self) -> QuotaSubject<'a> {
-        let agent = self.principal.agent_id.as_deref().unwrap_or_default();
-        QuotaSubject { token: &self.principal.token, agent, tool: &self.tool.descriptor }
+        let agent = agent_of(self.principal);
+        QuotaSubject { token: &self.principal.token().label, agent, tool: &self.tool.descriptor }
     }
 
     /// Whether deciding it may take so long that others should not wait behind it.
@@ -185,7 +185,7 @@ impl Governance {
         exceeded: Option<&str>,
     ) -> Decision {
         let CallToDecide { principal, tool, now_ms, .. } = call;
-        let agent = principal.agent_id.as_deref().unwrap_or_default();
+        let agent = agent_of(principal);
         let policies = self.policies.load();
         let arguments = ReadArguments::of(call.arguments, tool, &policies, agent);
         let other_params = call.other_params.map(ReadOtherParams::read);
@@ -236,8 +236,13 @@ impl Governance {
         is_enabled: bool,
         held: Option<&str>,
     ) -> Decision {
-        let agent = principal.agent_id.as_deref().unwrap_or_default();
+        let agent = agent_of(principal);
         let switched_off = (!is_enabled).then_some(SWITCHED_OFF);
         decide_other(server, switched_off, held, self.policies.load().revision(agent))
     }
+}
+
+/// The id of the calling agent; empty for a person.
+fn agent_of(principal: &Principal) -> &str {
+    principal.agent_id().map(|agent| &**agent).unwrap_or_default()
 }

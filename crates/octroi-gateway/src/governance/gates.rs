@@ -179,9 +179,9 @@ fn question(
         "name": &*descriptor.name,
         "arguments": read(arguments),
         "other_params": other_params.map(read),
-        "agent": principal.agent_id.as_deref(),
-        "principal": &*principal.id,
-        "role": principal.role.as_str(),
+        "agent": principal.agent_id().map(|agent| &**agent),
+        "principal": &**principal.id(),
+        "role": principal.kind().as_str(),
         "risk": descriptor.risk.as_str(),
         "side_effects": descriptor.side_effects.iter().collect::<Vec<_>>(),
         "context": {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use octroi_api::ResourceChange;
+use octroi_core::Principal;
 use octroi_core::policy::{Complaint, Level};
-use octroi_core::{Principal, Role};
 use octroi_store::{
     PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, ProposalVerdict, Store,
 };
@@ -49,7 +49,7 @@ impl Governance {
             level,
             language: "rules".to_owned(),
             source: source.to_owned(),
-            author: by.id.to_string(),
+            author: by.id().to_string(),
             rationale: None,
             check_result: None,
         };
@@ -139,7 +139,7 @@ impl Governance {
         if !complaints.is_empty() {
             return Err(PolicyError::Unusable(complaints));
         }
-        let (governance, by) = (Arc::clone(self), Arc::clone(&by.id));
+        let (governance, by) = (Arc::clone(self), Arc::clone(by.id()));
         Ok(PlannedChange::new(
             about(&proposal),
             described(&proposal),
@@ -165,7 +165,7 @@ impl Governance {
     ) -> Result<PolicyChange, PolicyError> {
         let proposal = self.waiting_proposal(id, None).await?;
         let after = json!({"status": "rejected", "reason": reason});
-        let (governance, by, reason) = (Arc::clone(self), Arc::clone(&by.id), reason.to_owned());
+        let (governance, by, reason) = (Arc::clone(self), Arc::clone(by.id()), reason.to_owned());
         Ok(PlannedChange::new(about(&proposal), described(&proposal), after, async move {
             let store = governance.policy_store()?;
             let now_ms = governance.now_ms();
@@ -222,7 +222,7 @@ impl Governance {
 }
 
 fn proposing_agent(by: &Principal) -> Result<&str, PolicyError> {
-    by.agent_id.as_deref().filter(|_| by.role == Role::Agent).ok_or(PolicyError::NoAgent)
+    by.agent_id().map(|agent| &**agent).ok_or(PolicyError::NoAgent)
 }
 
 fn subject(level: &PolicyLevel) -> Value {

@@ -193,10 +193,16 @@ impl Quota {
         let (n_lately, n_running) = (counter.window.count(now_ms) as usize, counter.in_flight);
         let per_minute = self.spec.calls_per_minute.filter(|_| counting == Counting::Call);
         if let Some(max) = per_minute.filter(|max| n_lately >= *max) {
-            return Some(format!("{name}: {max} calls per minute are used up"));
+            return Some(match max {
+                1 => format!("quota `{name}` allows 1 call per minute, which is used up"),
+                max => format!("quota `{name}` allows {max} calls per minute, which are used up"),
+            });
         }
         let max = self.spec.max_in_flight.filter(|max| n_running >= *max)?;
-        Some(format!("{name}: {max} calls are being made already"))
+        Some(match max {
+            1 => format!("quota `{name}` allows 1 call at a time, and it is running"),
+            max => format!("quota `{name}` allows {max} calls at a time, and they are running"),
+        })
     }
 
     fn give_back(&self, held: &HeldQuota, is_made: bool) {

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use octroi_core::agent::{AgentContext, Mode};
 use octroi_core::arguments::Exactness;
-use octroi_core::audit::{ActorKind, Entry, Kind};
+use octroi_core::audit::{Entry, Kind};
 use octroi_core::call::ReadOtherParams;
 use octroi_core::decision::{Circumstances, Decision, Outcome};
 use octroi_core::facts::Facts;
 use octroi_core::policy::{Complaint, Policies};
+use octroi_core::principal::{BUILT_IN_ADMIN, TokenName};
 use octroi_core::redact::REDACTED;
-use octroi_core::{CanonicalId, Principal, Role};
+use octroi_core::{CanonicalId, Principal, UserRole};
 use octroi_store::{PolicyLevel, ToolUses};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -378,12 +379,10 @@ fn is_whole(arguments: &str) -> bool {
 }
 
 fn principal_of(entry: &Entry<'_>) -> Principal {
-    let is_person = entry.agent.is_none() && entry.actor_kind == ActorKind::User;
-    Principal {
-        id: entry.actor_id.as_ref().into(),
-        role: if is_person { Role::Human } else { Role::Agent },
-        agent_id: entry.agent.as_deref().map(Into::into),
-        token: "".into(),
+    let token = TokenName::labelled("");
+    match entry.agent.as_deref() {
+        Some(agent) => Principal::agent(agent, BUILT_IN_ADMIN, token),
+        None => Principal::person(&entry.actor_id, UserRole::Member, token),
     }
 }
 

@@ -8,8 +8,9 @@ use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Trace};
 use octroi_core::facts::Facts;
 use octroi_core::pin::PinKind;
 use octroi_core::policy::Level;
+use octroi_core::principal::{BUILT_IN_ADMIN, TokenName};
 use octroi_core::tool::ToolDescriptor;
-use octroi_core::{Principal, Role};
+use octroi_core::{Principal, UserRole};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -88,7 +89,7 @@ impl Inspector {
         let name = agent.unwrap_or_default();
         let policies = self.governance.policies.load_full();
         let arguments = ReadArguments::of(Some(text.as_bytes()), &tool, &policies, name);
-        let subject = QuotaSubject { token: &principal.token, agent: name, tool: &tool.descriptor };
+        let subject = QuotaSubject { token: &principal.token().label, agent: name, tool: &tool.descriptor };
         let exceeded = self.governance.exceeded_quota(subject, now_ms);
         let spec = upstream.spec();
         let held =
@@ -173,17 +174,16 @@ impl Inspector {
 pub(crate) fn reason_of(decision: &Decision) -> Option<String> {
     match decision {
         Decision::Allow(_) => None,
-        Decision::Ask(question) => Some(question.trace().asks().collect::<Vec<_>>().join("; ")),
+        Decision::Ask(question) => Some(question.trace().asks().join("; ")),
         Decision::Deny(denial) => Some(denial.reason.clone()),
     }
 }
 
 fn hypothetical_principal(agent: Option<&str>) -> Principal {
-    Principal {
-        id: agent.unwrap_or("local").into(),
-        role: if agent.is_some() { Role::Agent } else { Role::Human },
-        agent_id: agent.map(Into::into),
-        token: "".into(),
+    let token = TokenName::labelled("");
+    match agent {
+        Some(agent) => Principal::agent(agent, BUILT_IN_ADMIN, token),
+        None => Principal::person(BUILT_IN_ADMIN, UserRole::Member, token),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Pipeline;
 use crate::answer::{Answer, Failure};
 use crate::caller::Caller;
-use crate::catalogue::ViewProfile;
+use crate::catalogue::{Rendered, ViewProfile};
 use crate::view::View;
 
 const DISCOVER_TTL_MS: u64 = 60_000;
@@ -53,6 +53,10 @@ impl Pipeline {
                         return RpcError::method_not_found(method.as_str()).into();
                     }
                     Answer::Result(rendered.result(method, era))
+                }
+                // What it has is announced once it is known.
+                _ if self.servers.is_starting(view) => {
+                    Answer::Result(Rendered::default().result(method, era))
                 }
                 _ => self.unavailable(view, method),
             },
@@ -108,6 +112,8 @@ impl Pipeline {
             ),
             View::Server(name) => match catalogue.server(name) {
                 Some(lists) => ViewProfile::of(&lists.identity),
+                // Clients give up on a handshake that takes long, so it gets what Octroi can do for any server.
+                None if self.servers.is_starting(view) => merged_profile(std::iter::empty()),
                 None => return Err(self.unavailable(view, &Method::Initialize)),
             },
         };

@@ -40,7 +40,7 @@ impl Pipeline {
         let permit = match decision {
             Decision::Allow(permit) => permit,
             Decision::Ask(_) => {
-                return Err(denial::evaluator_error("approval is not possible for this request"));
+                return Err(denial::unaskable());
             }
             Decision::Deny(denied) => return Err(denial::denied(&denied, DenialStyle::Rpc)),
         };

@@ -114,8 +114,8 @@ impl Pipeline {
         };
         let principal = &caller.principal;
         let is_own = |approval: &Approval| {
-            approval.binding.principal == *principal.id
-                && approval.binding.agent.as_deref() == principal.agent_id.as_deref()
+            approval.binding.principal == **principal.id()
+                && approval.binding.agent.as_deref() == principal.agent_id().map(|agent| &**agent)
         };
         let Some(approval) = persistence.store().approval(id).await?.filter(is_own) else {
             return unknown();

@@ -45,7 +45,7 @@ impl Pipeline {
         let record = match decision {
             Decision::Allow(permit) => self.recorder.begin_request(described, permit.trace()).await,
             Decision::Ask(_) => {
-                return Err(RpcError::invalid_params("approval is not possible for this request"));
+                return Err(error_of(denial::unaskable()));
             }
             Decision::Deny(denied) => {
                 let reason = (denied.gate.as_str(), denied.reason.as_str());

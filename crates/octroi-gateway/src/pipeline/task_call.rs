@@ -37,7 +37,7 @@ impl Pipeline {
         if *era == Era::Legacy || !capabilities.has_tasks() || !is_open {
             return None;
         }
-        let message = self.approvals.invitation(approval);
+        let message = self.approvals.invitation(asking.caller, approval);
         let n_bytes = asking.envelope.json().len();
         match self.tasks.begin(approval, principal, message, n_bytes, self.now_ms()) {
             TaskBegun::Full => return None,
@@ -50,7 +50,6 @@ impl Pipeline {
                     caller: Caller { client: Arc::new(NoClient), ..asking.caller.clone() },
                     envelope: asking.envelope.clone(),
                     tool: asking.tool.descriptor.id.to_string(),
-                    since_ms: asking.since_ms,
                     digest: asking.digest,
                     approval: approval.id.clone(),
                     signals,
@@ -70,7 +69,7 @@ impl Pipeline {
     /// Drops a pending call whose answers will not come, and records that it is over.
     async fn abandon(&self, call: &TaskCall, sealed: &str) {
         let now = u64::try_from(self.now_ms()).unwrap_or_default();
-        let opened = self.sealer.open(sealed, &call.caller.principal.id, &call.digest, now);
+        let opened = self.sealer.open(sealed, call.caller.principal.id(), &call.digest, now);
         if let Ok(Position::Pending(number, _)) = opened.map(|state| state.round) {
             self.exchanges.abandon(number);
         }
@@ -86,8 +85,6 @@ struct TaskCall {
     envelope: Envelope,
     /// The canonical id of the tool.
     tool: String,
-    /// When the client made the call.
-    since_ms: i64,
     digest: [u8; 32],
     approval: String,
     signals: Signals,
@@ -98,10 +95,13 @@ struct TaskCall {
 impl TaskCall {
     async fn run(mut self, shutdown: CancellationToken) {
         let cancelled = self.signals.cancelled.clone();
+        let lease = self.pipeline.governance.identity().lease(&self.caller.principal);
         let end = tokio::select! {
             biased;
             () = cancelled.cancelled() => None,
             () = shutdown.cancelled() => None,
+            // Its client cannot fetch the result any more.
+            () = lease.cancelled() => Some(denial::revoked()),
             end = self.make() => end,
         };
         if let Some(sealed) = self.open.take() {
@@ -119,7 +119,7 @@ impl TaskCall {
             Err(answer) => return Some(answer),
         }
         let position = Position::Approval(self.approval.clone());
-        let principal = self.caller.principal.id.to_string();
+        let principal = self.caller.principal.id().to_string();
         let Some(mut state) = self.pipeline.sealer.seal_position(position, principal, self.digest, None)
         else {
             return Some(failed("the call's state cannot be sealed"));
@@ -127,7 +127,7 @@ impl TaskCall {
         let mut answers = None;
         for number in 1..=ROUNDS_MAX {
             // The client is not there to present its token again.
-            if self.pipeline.governance.is_revoked(&self.caller.principal, self.since_ms) {
+            if !self.pipeline.governance.identity().is_valid(&self.caller.principal) {
                 self.pipeline.approvals.record_revoked(&Initiator::of_caller(&self.caller), &self.tool);
                 return Some(denial::revoked());
             }

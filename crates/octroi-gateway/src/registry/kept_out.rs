@@ -43,7 +43,7 @@ impl Registry {
             key: pin_key(pin.server, pin.kind, pin.name),
             hash: *hash.as_bytes(),
             decided_at_ms: self.clock.now_ms(),
-            decided_by: by.id.to_string(),
+            decided_by: by.id().to_string(),
         };
         let after = json!({"state": "kept_out", "hash": hash.to_string()});
         let registry = Arc::clone(self);

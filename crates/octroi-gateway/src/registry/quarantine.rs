@@ -120,7 +120,7 @@ impl Registry {
             hash: *hash.as_bytes(),
             definition,
             accepted_at_ms: self.clock.now_ms(),
-            accepted_by: by.id.to_string(),
+            accepted_by: by.id().to_string(),
         };
         let after = json!({"state": "accepted", "hash": hash.to_string()});
         let registry = Arc::clone(self);

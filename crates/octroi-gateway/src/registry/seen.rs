@@ -1,5 +1,7 @@
 //! Stores and reports the results of evaluating definitions.
 
+use std::sync::Arc;
+
 use octroi_api::ResourceChange;
 use octroi_core::audit::{Kind, Level};
 use octroi_core::pin::{DefinitionHash, PinKey};
@@ -9,6 +11,7 @@ use serde_json::json;
 
 use super::Registry;
 use super::pins::{NOTICED, Seen, SeenAs};
+use crate::alerts::{Alert, QuarantinedDefinition};
 
 impl Registry {
     pub(super) fn keep_seen(&self, seen: Vec<Seen>) {
@@ -45,6 +48,12 @@ impl Registry {
                     event.server = Some(&server);
                     event.level = Level::Warn;
                     self.recorder.record_later(&event);
+                    self.subscriptions.alert(Alert::Quarantined(Arc::new(QuarantinedDefinition {
+                        server,
+                        kind: key.kind,
+                        name: key.name.clone(),
+                        reason: reason.clone(),
+                    })));
                     let hash = *hash.as_bytes();
                     held.push(HeldDefinition { key, hash, definition, seen_at_ms: at_ms, reason });
                 }

@@ -28,7 +28,7 @@ impl Servers {
         upstream
     }
 
-    /// A server asked while calls of several clients were in progress.
+    /// A server asked a client over a connection that several share.
     pub(super) fn asked_clients(&self, member: &Arc<ManagedServer>) {
         let key = &member.upstream.spec().key;
         info!(server.name = %key, "server asks its clients; with `sharing = \"auto\"` each gets a connection of its own");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use octroi_api::{ApiError, ErrorCode};
 use octroi_core::pin::PinKind;
-use octroi_core::{Role, ServerKey, ServerName};
+use octroi_core::{ServerKey, ServerName};
 use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
@@ -13,6 +13,7 @@ use octroi_mcp::translate::Subject;
 use octroi_mcp::{Method, RpcError, check_names, code, task};
 
 use super::Servers;
+use super::silent::SilentServer;
 use crate::api_error::{error_for_agent, rpc_error};
 use crate::caller::Caller;
 use crate::catalogue::{Builtins, Catalogue, Tool};
@@ -58,10 +59,10 @@ impl Servers {
         method: &Method,
         params: &Params,
     ) -> Result<Target, RpcError> {
-        if let View::Server(_) = view {
-            self.settled(view).await;
-        }
         let deadline_of = self.patience(view);
+        if let View::Server(_) = view {
+            self.all_settled(view, &deadline_of).await;
+        }
         loop {
             let found = self.find(view, caller, method, params);
             if found.is_ok() {
@@ -165,7 +166,7 @@ impl Servers {
 
     /// Whether a caller may use Octroi's own tools and resources.
     pub(crate) fn may_propose(&self, caller: &Caller) -> bool {
-        self.builtin.is_some() && caller.principal.role == Role::Agent && self.governance.settings().proposals
+        self.builtin.is_some() && !caller.principal.is_person() && self.governance.settings().proposals
     }
 
     /// The server of a resource, and its URI there.
@@ -178,18 +179,14 @@ impl Servers {
 
     /// Adds the reason if an unknown tool may belong to a server without tools.
     fn blame(&self, error: RpcError, tool: &str) -> RpcError {
-        let silent = self.status().into_iter().find(|server| {
-            server.tools == 0 && tool.strip_prefix(&server.name).is_some_and(|rest| rest.starts_with('_'))
-        });
-        let Some(server) = silent else {
+        let Some(SilentServer { server, reason, hint }) = self.silent_server_of(tool) else {
             return error;
         };
-        let reason = server.error.unwrap_or_else(|| "its list of tools could not be read".to_owned());
-        let message =
-            format!("unknown tool `{tool}`: server `{}` has listed no tools: {reason}", server.name);
-        let error = ApiError::new(ErrorCode::ServerUnavailable, message).for_agent();
+        let message = format!("unknown tool `{tool}`: server `{server}` has no tools: {reason} ({hint})");
+        let error = ApiError::new(ErrorCode::ServerUnavailable, message)
+            .with_hint(format!("a person can go on with this: {hint}"));
         // The number says that the tool is unknown, as it does for every other one.
-        RpcError { code: code::INVALID_PARAMS, ..rpc_error(&error.with_detail("server", server.name)) }
+        RpcError { code: code::INVALID_PARAMS, ..rpc_error(&error.with_detail("server", server.to_string())) }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The status of servers.
 
+use std::sync::atomic::Ordering;
+
 use octroi_api::operations::servers::ServerStatus;
-use octroi_core::ServerKey;
 use octroi_core::server::Transport;
+use octroi_core::{Lifecycle, ServerKey};
 
 use super::{ManagedServer, Servers};
 
@@ -17,11 +19,18 @@ impl Servers {
         self.get(key).map(|member| self.status_of(&member))
     }
 
+    /// Why every server is disabled, if it is not this server's own switch.
+    fn switched_off(&self, lifecycle: Lifecycle) -> Option<String> {
+        let is_off = lifecycle == Lifecycle::Disabled && !self.are_on.load(Ordering::Relaxed);
+        is_off.then(|| "`enabled = false` under [mcp] keeps every server off".to_owned())
+    }
+
     fn status_of(&self, member: &ManagedServer) -> ServerStatus {
         let spec = member.upstream.spec();
         let connection = member.upstream.current();
         let condition = member.upstream.condition();
         let catalogue = self.registry.catalogue();
+        let quarantined = catalogue.offer(&spec.key).map_or(0, |offer| offer.held.len());
         let strays = catalogue.offer(&spec.key).map(|offer| offer.strays.clone());
         ServerStatus {
             name: spec.key.to_string(),
@@ -38,6 +47,7 @@ impl Servers {
             era: connection.as_ref().map(|connection| connection.era().as_str().to_owned()),
             version: connection.as_ref().map(|connection| connection.identity().version.as_str().to_owned()),
             tools: catalogue.server(&spec.key).map_or(0, |lists| count(lists.tools.len())),
+            quarantined: count(quarantined),
             latency_ms: condition
                 .checks
                 .latency
@@ -46,7 +56,9 @@ impl Servers {
             restarts: condition.restarts,
             in_flight: count(condition.in_flight),
             waiting: count(condition.waiting),
-            error: condition.error.map(|error| error.to_string()).or_else(|| member.refresher.failure()),
+            error: self.switched_off(condition.lifecycle).or_else(|| {
+                condition.error.map(|error| error.to_string()).or_else(|| member.refresher.failure())
+            }),
             warnings: strays
                 .unwrap_or_default()
                 .into_iter()

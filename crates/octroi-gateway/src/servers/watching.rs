@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use octroi_api::ErrorCode;
 use octroi_core::ServerKey;
-use octroi_mcp::RpcError;
+use octroi_mcp::{Era, RpcError, code};
 use octroi_upstream::{Upstream, UpstreamError};
 
 use super::Servers;
+use crate::catalogue::unknown_resource;
 use crate::denial;
 use crate::subscriptions::{Listener, ReleaseWatch};
 use crate::view::View;
@@ -30,7 +32,7 @@ impl Servers {
         let (key, own) = self.resource(listener.view(), uri)?;
         match self.upstream(&key) {
             Some(upstream) => Ok((upstream, own)),
-            None => Err(RpcError::invalid_params(format!("unknown resource `{uri}`"))),
+            None => Err(unknown_resource(uri)),
         }
     }
 
@@ -47,6 +49,15 @@ impl Servers {
         }
         match upstream.watch(&listener.sharer(), listener.capabilities(), own).await {
             Ok(()) => Ok(()),
+            Err(UpstreamError::Refused(error)) if error.code == code::METHOD_NOT_FOUND => {
+                listener.forget(key, own);
+                Err(unsupported(
+                    ErrorCode::SubscribeUnsupported,
+                    &format!(
+                        "server `{key}` does not report changes of this resource; read it again instead"
+                    ),
+                ))
+            }
             Err(UpstreamError::Refused(error)) => {
                 listener.forget(key, own);
                 Err(if denial::is_forged(&error) { denial::forged(&key.to_string(), &error) } else { error })
@@ -54,7 +65,7 @@ impl Servers {
             Err(error) => {
                 listener.forget(key, own);
                 let message = format!("server `{key}` is not available: {error}");
-                Err(RpcError::new(octroi_mcp::code::INTERNAL_ERROR, message))
+                Err(RpcError::new(code::INTERNAL_ERROR, message))
             }
         }
     }
@@ -65,8 +76,26 @@ impl Servers {
             return Ok(());
         }
         let (key, own) = self.resource(listener.view(), uri)?;
-        listener.unwatch(&key, &own);
+        if !listener.unwatch(&key, &own) && !self.reports_changes(&key) {
+            return Err(unsupported(
+                ErrorCode::UnsubscribeUnsupported,
+                &format!(
+                    "server `{key}` does not report changes of this resource, so there is no subscription to end"
+                ),
+            ));
+        }
         Ok(())
+    }
+
+    /// Whether a server may report changes of resources: it says so, or is not connected now.
+    fn reports_changes(&self, key: &ServerKey) -> bool {
+        let connection = self.upstream(key).and_then(|upstream| upstream.current());
+        connection.is_none_or(|connection| {
+            // In the modern era a subscription is part of a stream, which ends without an error.
+            connection.era() == Era::Modern
+                || connection.identity().capabilities["resources"]["subscribe"]
+                    == serde_json::Value::Bool(true)
+        })
     }
 
     /// Whether an agent may watch this resource as its own. It does not learn whether others' exist.
@@ -77,6 +106,11 @@ impl Servers {
         let may_propose = *listener.view() == View::Merged && self.governance.settings().proposals;
         may_propose && builtin.has_resource(uri) && builtin.may_watch(agent, uri).await
     }
+}
+
+fn unsupported(code: ErrorCode, message: &str) -> RpcError {
+    let spec = code.spec();
+    RpcError::new(spec.rpc, message).with_data(serde_json::json!({"code": spec.word}))
 }
 
 impl ReleaseWatch for Servers {

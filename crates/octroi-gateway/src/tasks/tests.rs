@@ -1,5 +1,6 @@
+use octroi_core::Secret;
 use octroi_core::approval::{ApprovalState, ArgumentsState, Binding};
-use octroi_core::{Role, Secret};
+use octroi_core::principal::TokenName;
 use serde_json::{Value, json};
 
 use super::*;
@@ -43,7 +44,7 @@ fn approval(id: &str) -> Approval {
 }
 
 fn principal(id: &str) -> Principal {
-    Principal { id: id.into(), role: Role::Agent, agent_id: None, token: "token".into() }
+    Principal::agent(id, "admin", TokenName::labelled("token"))
 }
 
 fn begin(tasks: &Tasks, id: &str, who: &str) -> bool {

@@ -1,4 +1,6 @@
+use octroi_core::UserRole;
 use octroi_core::clock::TimeSource;
+use octroi_core::principal::TokenName;
 
 use super::*;
 
@@ -32,15 +34,16 @@ fn limits() -> ClientLimits {
 }
 
 fn open(connections: &Arc<Connections>, address: &str) -> OpenConnection {
-    connections.open(address.parse().unwrap()).0
+    let address: IpAddr = address.parse().unwrap();
+    connections.open(Peer { address, is_shared: address.is_loopback() }).0
 }
 
 fn agent(name: &str) -> Principal {
-    Principal { token: name.into(), ..Principal::local() }
+    Principal::agent(name, "ann", TokenName::labelled(name))
 }
 
 fn person() -> Principal {
-    Principal { id: "ann".into(), role: Role::Human, agent_id: None, token: "ann".into() }
+    Principal::person("ann", UserRole::Member, TokenName::labelled("ann"))
 }
 
 #[test]

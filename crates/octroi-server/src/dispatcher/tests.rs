@@ -7,8 +7,9 @@ use std::time::Duration;
 use octroi_api::operations::agents::AgentRequest;
 use octroi_api::operations::pins::LockText;
 use octroi_api::{Effect, Operation};
-use octroi_core::Role;
+use octroi_core::UserRole;
 use octroi_core::audit::Filter;
+use octroi_core::principal::TokenName;
 use octroi_gateway::{GatewayOptions, Persistence, Processes, system_clock};
 use serde_json::json;
 
@@ -99,6 +100,9 @@ impl TestGateway {
             clock,
         });
         let gateway = gateway.await.unwrap();
+        for agent in ["x", "preview", "unknown", "unlucky", "coder", "writer"] {
+            gateway.governance().plan_agent(agent, &person()).await.unwrap().apply().await.unwrap();
+        }
         Self { operations: Operations::new(gateway, Arc::new(NoControl)), _directory: directory }
     }
 
@@ -120,12 +124,11 @@ impl TestGateway {
 }
 
 fn person() -> Principal {
-    Principal { id: "ana".into(), role: Role::Human, agent_id: None, token: "ana".into() }
+    Principal::person("ana", UserRole::Admin, TokenName::labelled("ana"))
 }
 
 fn agent(name: &str) -> Principal {
-    let id = format!("agent:{name}").into();
-    Principal { id, role: Role::Agent, agent_id: Some(name.into()), token: name.into() }
+    Principal::agent(name, "ana", TokenName::labelled(name))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -201,7 +204,7 @@ async fn the_access_rule_decides_who_is_authorised() {
         (&people, person(), "coder", None),
         (&people, agent("coder"), "coder", Some(ErrorCode::PeopleOnly)),
     ] {
-        let place = format!("{} {} {agent}", handler.name, who.id);
+        let place = format!("{} {} {agent}", handler.name, who.id());
         assert_eq!(gateway.run(handler, who, agent).await.err(), expected, "{place}");
     }
     let wrong = Requester::without_client(person());
@@ -221,7 +224,7 @@ async fn operations_and_resources_are_found_by_who_asks() {
         (person(), "policy_propose", Some(ErrorCode::ToolNotFound)),
         (person(), "nothing", Some(ErrorCode::ToolNotFound)),
     ] {
-        let place = format!("{} {name}", who.id);
+        let place = format!("{} {name}", who.id());
         let done = gateway.operations.perform(Requester::without_client(who), name, json!({})).await;
         assert_eq!(done.err().map(|error| ApiError::from(&error).code), expected, "{place}");
     }
@@ -238,7 +241,7 @@ async fn operations_and_resources_are_found_by_who_asks() {
         (agent("writer"), "resource://agents/coder/policy/state", unknown),
         (agent("writer"), "resource://approval-policy/policy", None),
     ] {
-        let place = format!("{} {uri}", who.id);
+        let place = format!("{} {uri}", who.id());
         let read = gateway.operations.read(Requester::without_client(who), uri).await;
         assert_eq!(read.err().map(|error| ApiError::from(&error).code), expected, "{place}");
     }

@@ -11,7 +11,8 @@ use super::shape::{count, map_response};
 use crate::error::OperationError;
 
 pub(crate) async fn list(context: &OperationContext, _: NoArguments) -> Result<AgentList, OperationError> {
-    let agents = context.gateway.governance().agents().await?;
+    let mut agents = context.gateway.governance().agents().await?;
+    agents.retain(|agent| context.may_see(Some(&agent.id)));
     Ok(AgentList { count: count(agents.len()), agents: agents.into_iter().map(describe).collect() })
 }
 

@@ -36,7 +36,11 @@ pub(super) async fn list(
     };
     let n_max = u32::try_from(request.limit.unwrap_or(LISTED_MAX.into())).unwrap_or(u32::MAX);
     let filter = ApprovalFilter { part, agent: request.agent_id };
-    let found = context.gateway.approvals().list(&filter, n_max.min(PENDING_MAX)).await?;
+    // What others may decide must not push out what the caller may.
+    let n_read = if context.principal().is_admin() { n_max.min(PENDING_MAX) } else { PENDING_MAX };
+    let mut found = context.gateway.approvals().list(&filter, n_read).await?;
+    found.retain(|approval| context.may_see(approval.binding.agent.as_deref()));
+    found.truncate(usize::try_from(n_max).unwrap_or(usize::MAX));
     let approvals = found.iter().map(|approval| describe_briefly(context.gateway.approvals(), approval));
     Ok(ApprovalList { count: count(found.len()), approvals: approvals.collect() })
 }
@@ -166,16 +170,16 @@ pub(crate) fn describe_briefly(approvals: &Approvals, approval: &StoredApproval)
     if approval.n_bytes() <= LISTED_BYTES_MAX {
         return describe(approvals, approval);
     }
-    Approval { arguments: None, ..with_arguments(approval, ShownArguments::preview(approval)) }
+    Approval { arguments: None, ..with_arguments(approvals, approval, ShownArguments::preview(approval)) }
 }
 
 /// An approval as people see it: with the whole arguments and other params, in which secrets
 /// are masked.
 pub(crate) fn describe(approvals: &Approvals, approval: &StoredApproval) -> Approval {
-    with_arguments(approval, approvals.visible_arguments(approval, &[]))
+    with_arguments(approvals, approval, approvals.visible_arguments(approval, &[]))
 }
 
-fn with_arguments(approval: &StoredApproval, shown: ShownArguments) -> Approval {
+fn with_arguments(approvals: &Approvals, approval: &StoredApproval, shown: ShownArguments) -> Approval {
     let masked = shown.masked.into_iter().map(|masked| MaskedArgument {
         path: masked.path,
         kind: masked.kind.to_owned(),
@@ -201,6 +205,7 @@ fn with_arguments(approval: &StoredApproval, shown: ShownArguments) -> Approval 
         risk: approval.risk.clone(),
         side_effects: approval.side_effects.clone(),
         reasons: approval.reasons.clone(),
+        page: approvals.page_of(&approval.id),
         requested_at: show_time(approval.requested_at_ms),
         expires_at: show_time(approval.expires_at_ms),
         state: approval.state.into(),

@@ -52,6 +52,7 @@ async fn search(
             event_types: request.kinds.iter().map(ToString::to_string).collect(),
             agent: request.agent,
             server: request.server,
+            session: request.session,
             call_id: request.call,
             decision: request.decision.map(|decision| decision.to_string()),
             text: request.text,
@@ -94,10 +95,18 @@ async fn follow(
         tool: request.tool,
         agent: request.agent,
         server: request.server,
+        session: request.session,
         text: request.text,
     };
     let (records, last) = context.gateway.audit().after(after, filter, n_max).await?;
     Ok(AuditFollowed { records: records.iter().map(describe_record).collect(), last })
+}
+
+fn not_found(message: String) -> OperationError {
+    OperationError::not_found_in(
+        message,
+        "`octroi audit list` shows the records, with --json also their calls",
+    )
 }
 
 pub(super) async fn show(
@@ -108,8 +117,7 @@ pub(super) async fn show(
     let records = match (request.seq, request.call) {
         (Some(seq), None) => {
             let record = audit.record(seq).await?;
-            let record =
-                record.ok_or_else(|| OperationError::not_found(format!("there is no record {seq}")))?;
+            let record = record.ok_or_else(|| not_found(format!("there is no record {seq}")))?;
             // A record of a call is shown with all records of that call.
             let call = record.entry().ok().and_then(|entry| entry.call);
             let all = match call {
@@ -124,7 +132,7 @@ pub(super) async fn show(
             })?;
             let records = audit.of_call(id).await?;
             if records.is_empty() {
-                return Err(OperationError::not_found(format!("there is no call `{call}`")));
+                return Err(not_found(format!("there is no call `{call}`")));
             }
             records
         }
@@ -133,6 +141,16 @@ pub(super) async fn show(
             return Err(OperationError::InvalidArguments(reason.to_owned()));
         }
     };
+    let is_visible = |record: &Record| {
+        let agent = record.entry().ok().and_then(|entry| entry.agent.map(|agent| agent.to_string()));
+        context.may_see(agent.as_deref())
+    };
+    if !records.iter().all(is_visible) {
+        let what = request
+            .seq
+            .map_or_else(|| "there is no such call".to_owned(), |seq| format!("there is no record {seq}"));
+        return Err(OperationError::not_found(what));
+    }
     Ok(AuditRecords { records: records.iter().map(describe_record).collect() })
 }
 

@@ -7,14 +7,15 @@ use bytes::Bytes;
 use octroi_api::ErrorCode;
 use octroi_api::error::META_ERROR;
 use octroi_api::operations::tools::{CallOutcome, CallRequest, CallResponse};
-use octroi_core::{Principal, Role};
-use octroi_gateway::{Answer, Caller, Gateway, NoClient, View};
+use octroi_core::Principal;
+use octroi_gateway::{Answer, Caller, NoClient, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Method, RpcError, envelope};
 use serde_json::{Map, Value, json};
 
 use super::context::{OperationContext, Requester};
+use super::tools::TOOLS_HINT;
 use crate::error::OperationError;
 
 pub(super) async fn call(
@@ -22,8 +23,8 @@ pub(super) async fn call(
     request: CallRequest,
 ) -> Result<CallResponse, OperationError> {
     let CallRequest { agent, tool, arguments } = request;
-    must_exist(&context.gateway, &agent).await?;
-    let acting = acting_as(&agent, &context.requester);
+    let owner = context.gateway.identity().owner_of(&agent);
+    let acting = acting_as(&agent, &owner, &context.requester);
     let params = json!({"name": tool, "arguments": arguments.unwrap_or_default()}).to_string();
     let unwritable =
         || OperationError::InvalidArguments("the call cannot be written as a request".to_owned());
@@ -50,37 +51,22 @@ pub(super) async fn call(
     })
 }
 
-/// Fails for an unknown agent: it has no settings or policies of its own, so the decision would say nothing.
-async fn must_exist(gateway: &Gateway, agent: &str) -> Result<(), OperationError> {
-    let known = gateway.governance().agents().await?;
-    if known.iter().any(|known| known.id == agent) {
-        return Ok(());
-    }
-    let known: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
-    let message = format!("there is no agent `{agent}`; there are: {}", known.join(", "));
-    Err(OperationError::not_found(message))
-}
-
-/// The person as the agent. No other caller has this principal: an approval of the person's call does not
-/// allow the agent to make it, nor the other way round.
-fn acting_as(agent: &str, requester: &Requester) -> Caller {
+/// The person as the agent.
+fn acting_as(agent: &str, owner: &str, requester: &Requester) -> Caller {
     let person = &requester.principal;
-    let principal = Principal {
-        id: format!("{} as agent:{agent}", person.id).into(),
-        role: Role::Agent,
-        agent_id: Some(agent.into()),
-        token: format!("agent:{agent}").into(),
-    };
+    let principal = Principal::trying(person, agent, owner);
     Caller {
-        owner: Arc::clone(&principal.id),
+        owner: Arc::clone(principal.id()),
         principal,
-        on_behalf_of: Some(Arc::clone(&person.id)),
+        on_behalf_of: Some(Arc::clone(person.id())),
         era: Era::Legacy,
         // The person's client called a management tool: it does not expect a server's questions.
         capabilities: ClientCapabilities::default(),
         info: requester.client_info.clone(),
         log_level: None,
         has_admin_token: requester.has_admin_token,
+        base: None,
+        session: None,
         client: Arc::new(NoClient),
     }
 }
@@ -135,7 +121,7 @@ impl CallSummary {
     ) -> Result<Self, OperationError> {
         let outcome = match code {
             Some(ErrorCode::ToolNotFound | ErrorCode::ToolAmbiguous | ErrorCode::NotFound) => {
-                return Err(OperationError::not_found(message.unwrap_or_default()));
+                return Err(OperationError::not_found_in(message.unwrap_or_default(), TOOLS_HINT));
             }
             Some(ErrorCode::ApprovalPending) => CallOutcome::Waiting,
             Some(ErrorCode::ApprovalExpired) => CallOutcome::Expired,

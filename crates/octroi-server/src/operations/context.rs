@@ -42,6 +42,13 @@ impl From<&Caller> for Requester {
 }
 
 impl OperationContext {
+    /// Whether the requester may see what concerns an agent: everything for administrators, their own for members.
+    pub(crate) fn may_see(&self, agent: Option<&str>) -> bool {
+        let principal = self.principal();
+        let is_own = |agent: &str| self.gateway.identity().owner_of(agent) == *principal.user();
+        principal.is_admin() || agent.is_some_and(is_own)
+    }
+
     /// The principal that requested the operation.
     pub(crate) fn principal(&self) -> &Principal {
         &self.requester.principal

@@ -83,7 +83,12 @@ pub(super) async fn lock(context: &OperationContext, _: NoArguments) -> Result<L
 
 fn server(name: &str) -> Result<ServerKey, OperationError> {
     let key = ServerKey::parse(name);
-    key.ok_or_else(|| OperationError::not_found(format!("there is no server `{name}`")))
+    key.ok_or_else(|| {
+        OperationError::not_found_in(
+            format!("there is no server `{name}`"),
+            "`octroi list` shows all servers",
+        )
+    })
 }
 
 fn kind(kind: Option<Wire<PinKind>>) -> PinKind {

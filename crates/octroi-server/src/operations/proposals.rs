@@ -20,7 +20,10 @@ pub(super) async fn list(
 ) -> Result<ProposalList, OperationError> {
     let found = context.gateway.governance().proposals(request.agent_id.as_deref()).await?;
     let mut proposals: Vec<PolicyVersion> = found.iter().map(version).collect();
-    proposals.retain(|proposal| request.status.is_none_or(|status| proposal.status == status));
+    proposals.retain(|proposal| {
+        request.status.is_none_or(|status| proposal.status == status)
+            && context.may_see(proposal.agent.as_deref())
+    });
     Ok(ProposalList { proposals })
 }
 
@@ -68,7 +71,7 @@ pub(super) async fn check(
             Ok(CheckedOwn::Policy(policies::check_source(context, Level::Agent, &source).await))
         }
         (None, Some(tool)) => {
-            let agent_id = context.principal().agent_id.as_deref().map(str::to_owned);
+            let agent_id = context.principal().agent_id().map(ToString::to_string);
             let arguments = request.arguments;
             let explained = policies::why(context, WhyRequest { tool, arguments, agent_id, mode: None });
             Ok(CheckedOwn::Call(Box::new(explained.await?)))

@@ -8,6 +8,7 @@ use octroi_api::operations::servers::{
     ServerCheck, ServerDetail, ServerList, ServerRequest, ServerStatus, ToggleRequest,
 };
 use octroi_core::ServerKey;
+use octroi_core::suggest::did_you_mean;
 use octroi_gateway::{FiledUnder, Gateway, PlannedChange, Upstream, UpstreamError};
 use serde_json::json;
 
@@ -44,7 +45,7 @@ pub(super) fn gates(gateway: &Gateway) -> Vec<GateStatus> {
 /// The status of one server.
 pub(crate) fn status(gateway: &Gateway, key: &ServerKey) -> Result<ServerStatus, OperationError> {
     let status = gateway.servers().server_status(key);
-    status.ok_or_else(|| OperationError::not_found(format!("there is no server `{key}`")))
+    status.ok_or_else(|| unknown(gateway, &key.to_string()))
 }
 
 pub(super) async fn get(
@@ -132,11 +133,21 @@ pub(super) async fn logs(
 /// The server of a name. If there is none, the error lists those that exist.
 fn find(gateway: &Gateway, name: &str) -> Result<Arc<Upstream>, OperationError> {
     let found = ServerKey::parse(name).and_then(|key| gateway.servers().upstream(&key));
-    found.ok_or_else(|| {
-        let known: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        OperationError::not_found(format!("there is no server `{name}`; there are: {known}"))
-    })
+    found.ok_or_else(|| unknown(gateway, name))
+}
+
+/// The error for a name that no server has: the one that was probably meant, else all.
+pub(super) fn unknown(gateway: &Gateway, name: &str) -> OperationError {
+    let known: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
+    let suggestion = did_you_mean(name, known.iter().map(String::as_str));
+    let suggestion = suggestion.unwrap_or_else(|| match known.as_slice() {
+        [] => "no server is configured".to_owned(),
+        known => format!("there are: {}", known.join(", ")),
+    });
+    OperationError::not_found_in(
+        format!("there is no server `{name}`; {suggestion}"),
+        "`octroi list` shows all servers",
+    )
 }
 
 fn of_server(key: &ServerKey) -> FiledUnder {

@@ -7,16 +7,23 @@ use bytes::Bytes;
 use octroi_api::operations as api;
 use octroi_api::operations::tools::{CatalogRequest, ToolCatalog, ToolDetail, ToolRequest, ToolSummary};
 use octroi_api::{Face, OperationEntry};
-use octroi_core::CanonicalId;
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::tool::{Risk, SideEffects, Source, ToolDescriptor};
 use octroi_core::trust::Trust;
+use octroi_core::{CanonicalId, ServerKey};
 use octroi_gateway::{RegisteredTool, ToolFilter};
 use serde_json::Value;
 
 use super::context::OperationContext;
+use super::servers;
 use super::shape::count;
 use crate::error::OperationError;
+
+/// The command that lists tools.
+pub(super) const TOOLS_HINT: &str = "`octroi tools` lists all";
+
+/// The server that Octroi's own tools belong to.
+const OWN_SOURCE: &str = "octroi";
 
 /// The management tools of people, which are not in the gateway's registry.
 static MANAGEMENT_TOOLS: LazyLock<Vec<RegisteredTool>> =
@@ -26,6 +33,13 @@ pub(crate) async fn list(
     context: &OperationContext,
     request: CatalogRequest,
 ) -> Result<ToolCatalog, OperationError> {
+    let has = |name: &str| {
+        name == OWN_SOURCE
+            || ServerKey::parse(name).is_some_and(|key| context.gateway.servers().upstream(&key).is_some())
+    };
+    if let Some(missing) = request.servers.iter().find(|name| !has(name)) {
+        return Err(servers::unknown(&context.gateway, missing));
+    }
     let filter = ToolFilter {
         servers: request.servers,
         sources: request.source_types.into_iter().map(|source| source.0).collect(),
@@ -47,9 +61,13 @@ pub(super) async fn get(
     let is_named = |own: &&RegisteredTool| own.descriptor.id.as_str() == name || own.wire_name == name;
     let found = match MANAGEMENT_TOOLS.iter().find(is_named) {
         Some(own) => own.clone(),
-        None => context.gateway.registry().tool(name).map_err(|message| OperationError::NotFound {
-            message,
-            hint: Some("`octroi tools` lists all"),
+        None => context.gateway.registry().tool(name).map_err(|message| {
+            let silent = context.gateway.servers().silent_server_of(name);
+            let reason = silent.map(|silent| {
+                format!(": server `{}` has no tools: {} ({})", silent.server, silent.reason, silent.hint)
+            });
+            let message = format!("{message}{}", reason.unwrap_or_default());
+            OperationError::not_found_in(message, TOOLS_HINT)
         })?,
     };
     let definition = definition(&found);
@@ -71,7 +89,7 @@ fn registered(entry: &OperationEntry) -> RegisteredTool {
         descriptor: ToolDescriptor {
             id: CanonicalId::builtin(entry.name),
             source: Source::Builtin,
-            source_id: "octroi".into(),
+            source_id: OWN_SOURCE.into(),
             name: entry.name.into(),
             risk: Risk::Low,
             side_effects: SideEffects::default(),

@@ -6,7 +6,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use octroi_core::approval::{Approval, ApprovalState, ArgumentsState};
 use octroi_core::pin::is_hidden;
-use octroi_core::time::show_time;
+use octroi_core::time::{show_span, show_time};
 use octroi_gateway::ShownArguments;
 
 mod arguments;
@@ -194,7 +194,7 @@ fn facts(approval: &Approval, now_ms: Option<i64>) -> Markup {
             dd {
                 (show_time(approval.expires_at_ms))
                 @if let Some(now_ms) = now_ms {
-                    " " span class="quiet" { "in " (left(approval.expires_at_ms - now_ms)) }
+                    " " span class="quiet" { "in " (show_span(approval.expires_at_ms - now_ms)) }
                 }
             }
         }
@@ -228,14 +228,6 @@ fn risk_class(risk: &str) -> &'static str {
         "medium" => "medium",
         "high" => "high",
         _ => "critical",
-    }
-}
-
-fn left(milliseconds: i64) -> String {
-    match milliseconds / 1_000 {
-        seconds @ ..120 => format!("{} s", seconds.max(0)),
-        seconds @ 120..7_200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3_600),
     }
 }
 

@@ -3,7 +3,6 @@
 use octroi_api::ResourceUri;
 use octroi_api::operations::policies::{PolicyState, PolicyVersion, ProposalState};
 use octroi_api::operations::proposals::ProposalList;
-use octroi_core::Role;
 use octroi_core::policy::Level;
 use octroi_gateway::{PolicyError, PolicyLevel, PolicyRefusal};
 
@@ -13,10 +12,9 @@ use crate::operations::{OperationContext, policy_version};
 /// The active policy: an agent's own for the agent, everybody's for a person.
 pub(super) async fn active(context: &OperationContext) -> Result<String, OperationError> {
     let principal = context.principal();
-    match (principal.role, principal.agent_id.as_deref()) {
-        (Role::Agent, Some(agent)) => source(context, agent).await,
-        (Role::Agent, None) => Err(OperationError::PeopleOnly),
-        (Role::Human, _) => Ok(active_at(context, PolicyLevel::Global).await?.0),
+    match principal.agent_id() {
+        Some(agent) => source(context, agent).await,
+        None => Ok(active_at(context, PolicyLevel::Global).await?.0),
     }
 }
 

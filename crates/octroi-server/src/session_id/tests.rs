@@ -1,6 +1,7 @@
 //! Ids of sessions: what they carry, for whom they open, and when.
 
-use octroi_core::{Role, ServerKey};
+use octroi_core::principal::TokenName;
+use octroi_core::{ServerKey, UserRole};
 
 use super::*;
 
@@ -21,7 +22,7 @@ const DAY: Option<Duration> = Some(Duration::from_hours(24));
 const ALL: Frontend = Frontend::Compositor(View::Merged);
 
 fn agent(id: &str, agent: &str, token: &str) -> Principal {
-    Principal { id: id.into(), role: Role::Agent, agent_id: Some(agent.into()), token: token.into() }
+    Principal::session(id, agent, "ann", TokenName::labelled(token))
 }
 
 #[test]
@@ -46,7 +47,7 @@ fn an_id_opens_for_nobody_else() {
     let ann = agent("agent:ann", "ann", "one");
     let id = before.issue(&ann, &ALL, &client("{}", "{}")).unwrap();
     let files = Frontend::Compositor(View::Server(ServerKey::parse("files").unwrap()));
-    let person = Principal { role: Role::Human, ..ann.clone() };
+    let person = Principal::person("ann", UserRole::Member, TokenName::labelled("one"));
     for (principal, frontend) in [
         (agent("agent:bob", "ann", "one"), ALL),
         (agent("agent:ann", "bob", "one"), ALL),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::sqlite::SqliteRow;
 
 use super::Sqlite;
-use crate::agent::{AgentRecord, ToolUse, ToolUses};
+use crate::agent::{AgentRecord, Pause, ToolUse, ToolUses};
 use crate::error::StoreError;
 
 impl Sqlite {
@@ -28,12 +28,15 @@ impl Sqlite {
 
     pub(crate) async fn save_agent(&self, agent: &AgentRecord) -> Result<(), StoreError> {
         let blacklist = agent.blacklist.as_deref().map(|tags| serde_json::Value::from(tags).to_string());
+        let (created_at_ms, created_by) = agent.created.as_ref().map(|(at_ms, by)| (*at_ms, by)).unzip();
+        let paused = agent.paused.as_ref();
         let mut durable = self.begin_durable().await?;
         sqlx::query(
             "INSERT OR REPLACE INTO agents
                 (id, profile, mode, project, project_root, spec_hash, spec_frozen_at_ms, blacklist,
-                 updated_at_ms, updated_by)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 updated_at_ms, updated_by, title, owner, created_at_ms, created_by, paused_at_ms, paused_by,
+                 pause_reason)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&agent.id)
         .bind(&agent.profile)
@@ -45,6 +48,13 @@ impl Sqlite {
         .bind(blacklist)
         .bind(agent.updated_at_ms)
         .bind(&agent.updated_by)
+        .bind(&agent.title)
+        .bind(&agent.owner)
+        .bind(created_at_ms)
+        .bind(created_by)
+        .bind(paused.map(|paused| paused.at_ms))
+        .bind(paused.map(|paused| &paused.by))
+        .bind(paused.and_then(|paused| paused.reason.as_ref()))
         .execute(&mut *durable.transaction)
         .await
         .map_err(|error| self.failed(error))?;
@@ -109,6 +119,11 @@ impl Sqlite {
 
     fn read_agent(&self, row: &SqliteRow) -> Result<AgentRecord, StoreError> {
         let blacklist: Option<&str> = self.column(row, "blacklist")?;
+        let created_at_ms: Option<i64> = self.column(row, "created_at_ms")?;
+        let paused_at_ms: Option<i64> = self.column(row, "paused_at_ms")?;
+        let (created_by, paused_by): (Option<String>, Option<String>) =
+            (self.column(row, "created_by")?, self.column(row, "paused_by")?);
+        let reason = self.column(row, "pause_reason")?;
         Ok(AgentRecord {
             id: self.column(row, "id")?,
             profile: self.column(row, "profile")?,
@@ -118,6 +133,10 @@ impl Sqlite {
             spec_hash: self.column(row, "spec_hash")?,
             spec_frozen_at_ms: self.column(row, "spec_frozen_at_ms")?,
             blacklist: blacklist.map(|tags| self.list(tags)).transpose()?,
+            title: self.column(row, "title")?,
+            owner: self.column(row, "owner")?,
+            created: created_at_ms.map(|at_ms| (at_ms, created_by.unwrap_or_default())),
+            paused: paused_at_ms.map(|at_ms| Pause { at_ms, by: paused_by.unwrap_or_default(), reason }),
             updated_at_ms: self.column(row, "updated_at_ms")?,
             updated_by: self.column(row, "updated_by")?,
         })

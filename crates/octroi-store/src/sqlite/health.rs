@@ -7,6 +7,18 @@ use crate::error::StoreError;
 use crate::health::{ERROR_LENGTH_MAX, HealthSample, SAMPLES_MAX};
 use crate::server::ServerKey;
 
+const PURGE_OLD: &str = "DELETE FROM health_samples WHERE at_ms < ?1 AND ?2 > 0";
+
+/// One look into the index for each server.
+const PURGE_BEYOND: &str = "DELETE FROM health_samples WHERE ?1 IS NOT NULL AND id IN (
+    SELECT sample.id FROM servers JOIN health_samples AS sample
+        ON sample.scope = servers.scope AND sample.name = servers.name
+    WHERE sample.id <= (
+        SELECT id FROM health_samples WHERE scope = servers.scope AND name = servers.name
+        ORDER BY id DESC LIMIT 1 OFFSET ?2
+    )
+ )";
+
 impl Sqlite {
     pub(crate) async fn add_health_sample(
         &self,
@@ -15,7 +27,6 @@ impl Sqlite {
     ) -> Result<(), StoreError> {
         let error: Option<String> =
             sample.error.as_ref().map(|error| error.chars().take(ERROR_LENGTH_MAX).collect());
-        let mut transaction = self.begin().await?;
         sqlx::query(
             "INSERT INTO health_samples (scope, name, at_ms, health, latency_ms, error)
              VALUES (?, ?, ?, ?, ?, ?)",
@@ -26,21 +37,21 @@ impl Sqlite {
         .bind(sample.health.as_str())
         .bind(sample.latency_ms)
         .bind(error)
-        .execute(&mut *transaction)
+        .execute(&self.writer)
         .await
         .map_err(|error| self.failed_for(key, error))?;
-        sqlx::query(
-            "DELETE FROM health_samples WHERE scope = ?1 AND name = ?2 AND id <= (
-                SELECT id FROM health_samples WHERE scope = ?1 AND name = ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3
-             )",
-        )
-        .bind(key.scope.to_string())
-        .bind(key.name.as_str())
-        .bind(SAMPLES_MAX)
-        .execute(&mut *transaction)
-        .await
-        .map_err(|error| self.failed(error))?;
-        self.commit(transaction).await
+        Ok(())
+    }
+
+    pub(crate) async fn purge_health(&self, before_ms: i64) -> Result<u64, StoreError> {
+        let mut transaction = self.begin().await?;
+        let mut n_purged = 0;
+        for sql in [PURGE_OLD, PURGE_BEYOND] {
+            let purged = sqlx::query(sql).bind(before_ms).bind(SAMPLES_MAX).execute(&mut *transaction).await;
+            n_purged += purged.map_err(|error| self.failed(error))?.rows_affected();
+        }
+        self.commit(transaction).await?;
+        Ok(n_purged)
     }
 
     pub(crate) async fn health_samples(

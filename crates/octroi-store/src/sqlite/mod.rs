@@ -18,6 +18,7 @@ mod sealing;
 mod servers;
 #[cfg(test)]
 mod tests;
+mod users;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -255,11 +255,17 @@ async fn the_history_keeps_the_newest_samples() {
         for at_ms in 0..n_added {
             store.add_health_sample(&busy, &sample(at_ms)).await.unwrap();
         }
+        assert_eq!(store.purge_health(0).await.unwrap(), 20);
+        assert_eq!(store.purge_health(0).await.unwrap(), 0);
         let newest_first: Vec<HealthSample> = (20..n_added).rev().map(sample).collect();
         assert_eq!(store.health_samples(&busy, u32::MAX).await.unwrap(), newest_first);
         assert_eq!(store.health_samples(&busy, 3).await.unwrap(), newest_first[..3]);
         assert_eq!(store.health_samples(&busy, 0).await.unwrap(), []);
         assert_eq!(store.health_samples(&quiet, 3).await.unwrap(), [sample(1)]);
+        // Those of the other server are older than this, too.
+        assert_eq!(store.purge_health(n_added - 2).await.unwrap(), u64::from(SAMPLES_MAX) - 1);
+        assert_eq!(store.health_samples(&busy, 10).await.unwrap(), newest_first[..2]);
+        assert_eq!(store.health_samples(&quiet, 3).await.unwrap(), []);
     })
     .await;
 }

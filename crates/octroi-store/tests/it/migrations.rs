@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "servers",
     "catalogues",
     "health",
@@ -24,6 +24,7 @@ const NAMES: [&str; 14] = [
     "audit_logs",
     "whole_params",
     "asks_clients",
+    "task_audits",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
@@ -125,7 +126,7 @@ async fn make_version_3(directory: &Path) {
     .unwrap();
     assert!(!newer.is_empty());
     let drops: Vec<String> = newer.iter().map(|(kind, name)| format!("DROP {kind} {name};")).collect();
-    let columns = "ALTER TABLE servers DROP COLUMN asks_clients;";
+    let columns = "ALTER TABLE servers DROP COLUMN asks_clients; DROP INDEX health_samples_by_time;";
     let drops = format!("{} {columns} DELETE FROM migrations WHERE version > 3;", drops.join(" "));
     run_sql(directory, &drops).await;
     // What is left is exactly what version 3 created.

@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{Interrupt, Outbox, ServedCall};
 use super::guarded::Guarded;
-use super::rpc::{self, INVALID_PARAMS, RpcError};
+use super::rpc::{self, INTERNAL_ERROR, INVALID_PARAMS, RpcError};
 use super::running::RunningRequests;
 use super::world::{PeerChange, World};
 use super::{contents, features};
-use crate::peer::faults::forge;
+use crate::peer::faults::{Fault, forge};
 
 /// Least severe first.
 pub(crate) const LOG_LEVELS: [&str; 8] =
@@ -116,6 +116,9 @@ pub(crate) async fn answer(
     params: &Value,
 ) -> Result<Value, RpcError> {
     match method {
+        "ping" if call.world.options.fault == Some(Fault::PingError) => {
+            Err(RpcError::new(INTERNAL_ERROR, "not well"))
+        }
         "ping" => Ok(json!({})),
         "logging/setLevel" => {
             let level = params["level"].as_str().and_then(level_rank);

@@ -129,6 +129,10 @@ pub enum UnknownSession {
     Unprocessable,
     /// 200, with an error that belongs to no request.
     Ok,
+    /// 200, with an error that answers the request.
+    OkAnswered,
+    /// 200, with a stream of that error.
+    OkStreamed,
 }
 
 /// The protocol eras of a server.

@@ -32,9 +32,9 @@ impl Connection {
         self.held().has_roots_of_other(owner)
     }
 
-    /// Whether this client gave its roots over the connection during a call.
-    pub(crate) fn has_roots_of(&self, owner: &str) -> bool {
-        self.held().has_roots_of(owner)
+    /// Whether the connection is kept for this client, because the server asked it first.
+    pub(crate) fn is_of(&self, owner: &str) -> bool {
+        self.held().is_of(owner)
     }
 
     /// The client's roots changed; the server is told before the next call.

@@ -72,7 +72,7 @@ pub enum GateError {
         gate: String,
     },
     /// It failed repeatedly and is not restarted until the backoff has passed.
-    #[error("{failure}; next attempt in {} s", .retry_in.as_secs().max(1))]
+    #[error("{failure}; next attempt in {} s", .retry_in.as_millis().div_ceil(1_000).max(1))]
     Resting {
         /// The last failure.
         failure: Box<GateError>,

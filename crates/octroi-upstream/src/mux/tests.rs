@@ -122,6 +122,20 @@ async fn a_question_that_could_be_for_two_clients_goes_to_neither() {
 }
 
 #[tokio::test]
+async fn the_first_question_ends_the_sharing_and_its_client_keeps_the_channel() {
+    for (audience, is_ended) in [(Audience::CallersOnly, true), (Audience::Nobody, false)] {
+        let mut channel = channel();
+        assert!(channel.mux.held.decide(audience).is_empty());
+        let call = channel.mux.register(Some("a".into()), true);
+        channel.receive(r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create"}"#).await;
+        assert!(matches!(call.events.take(), Some(CallEvent::Question(_))), "it is asked all the same");
+        assert_eq!(channel.events.try_recv().is_ok(), is_ended, "{audience:?}");
+        assert_eq!(channel.mux.events.asks_clients(), is_ended, "{audience:?}");
+        assert_eq!((channel.mux.held.is_of("a"), channel.mux.held.is_of("b")), (is_ended, false));
+    }
+}
+
+#[tokio::test]
 async fn a_question_nobody_answers_is_refused() {
     let mut channel = channel();
     let call = channel.mux.register(Some("a".into()), true);

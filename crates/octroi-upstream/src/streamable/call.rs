@@ -35,6 +35,9 @@ pub(crate) struct HttpCall {
     events: Option<Arc<CallEventQueue>>,
     /// What it waits for before it is sent.
     opening: Option<Box<OpeningQuestions>>,
+    /// What is sent again, once, if the server lost the session and has not looked at it. Nothing as soon as the
+    /// server asked or reported.
+    unread: Option<Bytes>,
     state: HttpCallState,
     cancel_reason: CancelReason,
 }
@@ -44,6 +47,7 @@ enum HttpCallState {
     Sending(Pin<Box<dyn Future<Output = Result<HttpAnswer, UpstreamError>> + Send>>),
     Streaming {
         stream: Box<Stream>,
+        session: Arc<LegacySession>,
         resumed: u32,
     },
     Done,
@@ -54,7 +58,9 @@ enum HttpAnswer {
     /// With a single message.
     Once(Envelope),
     /// With a stream that ends with the answer.
-    Stream(Box<Stream>),
+    Stream(Box<Stream>, Arc<LegacySession>),
+    /// It does not know the session. With an error that answers the request itself, which a tool may have said too.
+    SessionLost(Arc<LegacySession>, Option<Envelope>),
 }
 
 impl HttpCall {
@@ -82,9 +88,10 @@ impl HttpCall {
         if let (Some(opening), Some(events)) = (&mut opening, &events) {
             opening.questions.drain(..).for_each(|question| events.push(CallEvent::Question(question)));
         }
+        let unread = (link.era == Era::Legacy).then(|| message.clone());
         let sending = Box::pin(send(Arc::clone(&link), id, method.clone(), mirror, message));
         let (state, cancel_reason) = (HttpCallState::Sending(sending), CancelReason::Client);
-        Self { link, id, method, events, opening, state, cancel_reason }
+        Self { link, id, method, events, opening, unread, state, cancel_reason }
     }
 
     /// Its time is up, which its server is told when this is dropped.
@@ -107,29 +114,37 @@ impl HttpCall {
                 HttpCallState::Sending(sending) => {
                     let answered = tokio::select! {
                         biased;
-                        event = next_queued(self.events.as_deref()) => return Ok(event),
+                        event = next_queued(self.events.as_deref()) => {
+                            self.unread = None;
+                            return Ok(event);
+                        }
                         answered = sending => answered?,
                     };
                     match answered {
-                        HttpAnswer::Stream(stream) => {
-                            self.state = HttpCallState::Streaming { stream, resumed: 0 }
+                        HttpAnswer::Stream(stream, session) => {
+                            self.state = HttpCallState::Streaming { stream, session, resumed: 0 };
                         }
                         HttpAnswer::Once(answer) => {
                             self.finish();
                             return Ok(CallEvent::Answer(answer));
                         }
+                        HttpAnswer::SessionLost(session, answer) => self.send_again(session, answer),
                     }
                 }
                 HttpCallState::Streaming { stream, .. } => {
                     let received = tokio::select! {
                         biased;
-                        event = next_queued(self.events.as_deref()) => return Ok(event),
+                        event = next_queued(self.events.as_deref()) => {
+                            self.unread = None;
+                            return Ok(event);
+                        }
                         received = stream.next() => received,
                     };
                     match received {
                         Ok(Some(message)) => match self.receive(message) {
                             Received::Event(event) => return Ok(event),
                             Received::Report(message) => Box::pin(self.link.report(&message)).await,
+                            Received::SessionLost(session, answer) => self.send_again(session, answer),
                             Received::Nothing => {}
                         },
                         Ok(None) | Err(UpstreamError::Closed(_)) => Box::pin(self.resume()).await?,
@@ -143,12 +158,21 @@ impl HttpCall {
 
     fn receive(&mut self, message: Envelope) -> Received {
         match message.kind() {
-            Kind::Response if message.id().as_ref().and_then(Id::as_number) == Some(self.id) => {
+            Kind::Response => {
+                let is_own = message.id().as_ref().and_then(Id::as_number) == Some(self.id);
+                if let State::Streaming { session, .. } = &self.state
+                    && lost_session::is_session_error(session, &message)
+                {
+                    return Received::SessionLost(Arc::clone(session), is_own.then_some(message));
+                }
+                if !is_own {
+                    return Received::Nothing;
+                }
                 self.finish();
                 Received::Event(CallEvent::Answer(message))
             }
-            Kind::Response => Received::Nothing,
             Kind::Request => {
+                self.unread = None;
                 match self.link.question(&message, None).and_then(|asked| self.link.without_roots(asked)) {
                     Some(question) => Received::Event(CallEvent::Question(question)),
                     None => Received::Nothing,
@@ -159,17 +183,26 @@ impl HttpCall {
                     self.link.withdraw(&message);
                     Received::Nothing
                 }
-                Method::Progress | Method::LogMessage => Received::Event(CallEvent::Notification(message)),
+                Method::Progress | Method::LogMessage => {
+                    self.unread = None;
+                    Received::Event(CallEvent::Notification(message))
+                }
                 _ if self.method == Method::Listen => Received::Event(CallEvent::Notification(message)),
                 _ => Received::Report(message),
             },
         }
     }
 
+    /// Opens a new session and sends the request again, unless the server may have looked at it.
+    fn send_again(&mut self, session: Arc<LegacySession>, answer: Option<Envelope>) {
+        let (link, method, unread) = (Arc::clone(&self.link), self.method.clone(), self.unread.take());
+        self.state = State::Sending(Box::pin(send_again(link, self.id, method, session, unread, answer)));
+    }
+
     /// Resumes a broken stream where the server supports it (legacy, events with ids).
     async fn resume(&mut self) -> Result<(), UpstreamError> {
         let ended = UpstreamError::Closed("the stream ended without an answer".to_owned());
-        let HttpCallState::Streaming { stream, resumed } = &mut self.state else {
+        let HttpCallState::Streaming { stream, resumed, .. } = &mut self.state else {
             return Err(ended);
         };
         let Some(last_event) = stream.last_event.clone().filter(|_| self.link.era == Era::Legacy) else {
@@ -182,9 +215,12 @@ impl HttpCall {
         let asked = stream.retry_ms().map(Duration::from_millis);
         tokio::time::sleep(asked.unwrap_or(RESUME_DELAY).min(RESUME_DELAY_MAX)).await;
         let session = self.link.session.load_full();
-        let response = self.link.open_stream(&session, Some(&last_event)).await?;
+        // Whatever goes wrong now, the server may have executed the call.
+        let not_resumed =
+            |error: UpstreamError| UpstreamError::Closed(format!("its stream could not be resumed: {error}"));
+        let response = self.link.open_stream(&session, Some(&last_event)).await.map_err(not_resumed)?;
         if !response.status().is_success() {
-            return Err(status_error(response.status()));
+            return Err(not_resumed(status_error(response.status())));
         }
         if let HttpCallState::Streaming { stream, .. } = &mut self.state {
             stream.reopen(response.into_body());
@@ -215,12 +251,13 @@ enum Received {
     Event(CallEvent),
     /// A notification of the server that is not about the call.
     Report(Envelope),
+    /// See [`HttpAnswer::SessionLost`].
+    SessionLost(Arc<LegacySession>, Option<Envelope>),
     /// Already handled.
     Nothing,
 }
 
-/// Sends a request; waits for the answer or for the stream that carries it. A server that lost the session
-/// refuses before it looks at the request, so sending it again in a new session does not call twice.
+/// Sends a request; waits for the answer or for the stream that carries it.
 async fn send(
     link: Arc<Streamable>,
     id: u64,
@@ -229,48 +266,45 @@ async fn send(
     message: Bytes,
 ) -> Result<HttpAnswer, UpstreamError> {
     let session = link.session.load_full();
-    let response = link.post(&method, &mirror, message.clone()).await?;
-    if let Some(answer) = receive_answer(&link, &session, response, id).await? {
-        return Ok(answer);
-    }
-    Box::pin(link.reopen(&session)).await?;
-    let session = link.session.load_full();
-    let response = Box::pin(link.post(&method, &mirror, message)).await?;
-    Box::pin(receive_answer(&link, &session, response, id))
-        .await?
-        .ok_or_else(|| UpstreamError::Closed("the server loses every session immediately".to_owned()))
-}
-
-/// The answer, or `None` if the server does not know the session and has not looked at the request.
-async fn receive_answer(
-    link: &Arc<Streamable>,
-    session: &Arc<LegacySession>,
-    response: Response<Body>,
-    id: u64,
-) -> Result<Option<HttpAnswer>, UpstreamError> {
-    let response = match lost_session::read(session, response).await? {
+    let response = link.post(&method, &mirror, message).await?;
+    let response = match lost_session::read(&session, response).await? {
         Delivered::Response(response) => response,
-        Delivered::Refusal(refusal) => return refusal.answer().map(HttpAnswer::Once).map(Some),
-        Delivered::SessionLost => return Ok(None),
+        Delivered::Refusal(refusal) => return refusal.answer().map(HttpAnswer::Once),
+        Delivered::SessionLost => return Ok(HttpAnswer::SessionLost(session, None)),
     };
     if response.status().is_success() && is_type(&response, "text/event-stream") {
-        return Ok(Some(HttpAnswer::Stream(Box::new(Stream::new(response.into_body(), link.limit)))));
+        let stream = Box::new(Stream::new(response.into_body(), link.limit));
+        return Ok(HttpAnswer::Stream(stream, session));
     }
     let answer = link.read_answer(response, &Id::number(id)).await?;
-    if lost_session::is_session_error(session, &answer) {
-        if answer.id().as_ref().and_then(Id::as_number) != Some(id) {
-            return Ok(None);
-        }
-        // It answers this very request, so a tool may have said it: the error is passed on, and the next call
-        // has a new session.
-        let (link, session) = (Arc::clone(link), Arc::clone(session));
-        Arc::clone(&link).tasks.spawn("http-reopen", async move {
-            if let Err(error) = link.reopen(&session).await {
-                tracing::debug!(address = %link.address.display, %error, "no new session");
-            }
-        });
+    if lost_session::is_session_error(&session, &answer) {
+        let is_own = answer.id().as_ref().and_then(Id::as_number) == Some(id);
+        return Ok(HttpAnswer::SessionLost(session, is_own.then_some(answer)));
     }
-    Ok(Some(HttpAnswer::Once(answer)))
+    Ok(HttpAnswer::Once(answer))
+}
+
+/// Sends a request again in a new session. A server that lost the session refuses before it looks at the request,
+/// so this does not call twice. An answer to the request itself may be a tool's own error, for example about the
+/// session of a browser: it is passed on if the session turns out to be alive.
+async fn send_again(
+    link: Arc<Streamable>,
+    id: u64,
+    method: Method,
+    lost: Arc<LegacySession>,
+    unread: Option<Bytes>,
+    answer: Option<Envelope>,
+) -> Result<HttpAnswer, UpstreamError> {
+    if let Some(answer) = answer
+        && !link.has_lost(&lost).await?
+    {
+        return Ok(HttpAnswer::Once(answer));
+    }
+    link.reopen(&lost).await?;
+    match unread {
+        Some(message) => send(link, id, method, Mirror::default(), message).await,
+        None => Err(UpstreamError::Closed("the server lost the session during the call".to_owned())),
+    }
 }
 
 /// The next question from the session stream; pending for ever if there is no such stream.

@@ -1,13 +1,15 @@
 //! How servers say that they no longer know a session.
 //!
 //! The specification wants 404. Many servers answer 400, some 401 or 422, and a few answer a JSON-RPC error
-//! with 200. What they have in common is the text.
+//! with 200, alone or in a stream. What they have in common is the text.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use octroi_mcp::{Envelope, Kind};
+use octroi_mcp::{Envelope, Id, Kind, Method, envelope};
 
-use super::LegacySession;
+use super::{LegacySession, Mirror, Streamable};
 use crate::error::UpstreamError;
 use crate::http::{collect, is_type, status_error};
 use crate::wire::Body;
@@ -84,8 +86,33 @@ pub(super) fn is_session_error(session: &LegacySession, answer: &Envelope) -> bo
     session.id.is_some()
         && answer.kind() == Kind::Response
         && answer.error().is_some_and(|error| {
-            matches!(error.code, -32_000 | -32_001 | -32_600) && names_session(&error.message)
+            matches!(error.code, -32_002..=-32_000 | -32_600) && names_session(&error.message)
         })
+}
+
+impl Streamable {
+    /// Whether the server has lost this session, found out with a list: tools do not see it, and unlike `ping` it
+    /// is answered within a session only. An error means that nobody can tell.
+    pub(super) async fn has_lost(&self, session: &Arc<LegacySession>) -> Result<bool, UpstreamError> {
+        let cannot_tell =
+            |error: UpstreamError| UpstreamError::Closed(format!("it may have lost the session: {error}"));
+        let is_refused = Box::pin(self.refuses_list(session)).await.map_err(cannot_tell)?;
+        // Another call may have opened a new one meanwhile, because the old one was lost.
+        Ok(is_refused || !Arc::ptr_eq(session, &self.session.load_full()))
+    }
+
+    async fn refuses_list(&self, session: &LegacySession) -> Result<bool, UpstreamError> {
+        let id = Id::number(self.next_id());
+        let message = envelope::request(&id, &Method::ToolsList, b"{}");
+        let response = self.post(&Method::ToolsList, &Mirror::default(), message).await?;
+        match read(session, response).await? {
+            Delivered::SessionLost => Ok(true),
+            Delivered::Refusal(_) => Ok(false),
+            Delivered::Response(response) => {
+                Ok(is_session_error(session, &self.read_answer(response, &id).await?))
+            }
+        }
+    }
 }
 
 /// Whether the text of a refusal says that a session is unknown, or that none was begun.

@@ -20,10 +20,10 @@ impl Upstream {
         }
     }
 
-    /// Closes shared connections over which a client gave its roots, now that its session is over.
-    pub(super) async fn forget_roots(&self, session: &str) {
+    /// Closes shared connections that were kept for a client, now that its session is over.
+    pub(super) async fn close_kept(&self, session: &str) {
         for connection in self.connections() {
-            if connection.has_roots_of(session) {
+            if connection.is_of(session) {
                 connection.close().await;
             }
         }
@@ -38,7 +38,20 @@ impl Upstream {
         }
     }
 
-    /// Remembers from an earlier run that the server asks while calls of several clients are in progress.
+    /// The connection that is kept for a client because the server asked it first: the server may keep state for it.
+    pub(super) fn kept_slot(
+        &self,
+        sharer: &Sharer<'_>,
+        capabilities: &ClientCapabilities,
+    ) -> Option<Arc<Slot>> {
+        if self.spec.sharing != Sharing::Auto {
+            return None;
+        }
+        let slot = self.find_slot(Sharing::Shared, sharer, capabilities)?;
+        slot.ready().is_some_and(|connection| connection.is_of(sharer.session)).then_some(slot)
+    }
+
+    /// Remembers from an earlier run that the server asks its clients.
     pub fn recall_that_it_asks(&self) {
         self.events.remember_that_it_asks();
     }

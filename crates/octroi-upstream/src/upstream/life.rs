@@ -32,7 +32,7 @@ pub struct Condition {
     pub lifecycle: Lifecycle,
     /// The results of its health checks.
     pub checks: Checks,
-    /// How often it was reconnected.
+    /// How often a connection was opened again after it was lost, or by an operator.
     pub restarts: u64,
     /// Why it cannot be reached, if it cannot.
     pub error: Option<UpstreamError>,
@@ -139,23 +139,18 @@ impl Upstream {
             let should_connect = keeps_connected() && (is_first || self.spec.reconnect) && !is_idle;
             let connection = match self.shared.ready() {
                 Some(connection) => Some(connection),
-                None if should_connect => {
-                    if !is_first {
-                        self.life.restarts.fetch_add(1, Ordering::Relaxed);
-                    }
-                    match self.connection().await {
-                        Ok(connection) => Some(connection),
-                        Err(error) => {
-                            warn!(server.name = %self.spec.key, %error, retry_ms = backoff.as_millis(), "cannot connect");
-                            if !self.rest(jittered(backoff)).await {
-                                return;
-                            }
-                            backoff = (backoff * 2).min(BACKOFF_LAST);
-                            is_first = false;
-                            continue;
+                None if should_connect => match self.connection().await {
+                    Ok(connection) => Some(connection),
+                    Err(error) => {
+                        warn!(server.name = %self.spec.key, %error, retry_ms = backoff.as_millis(), "cannot connect");
+                        if !self.rest(jittered(backoff)).await {
+                            return;
                         }
+                        backoff = (backoff * 2).min(BACKOFF_LAST);
+                        is_first = false;
+                        continue;
                     }
-                }
+                },
                 None => None,
             };
             is_first = false;
@@ -229,6 +224,8 @@ impl Upstream {
                         && self.shared.watched.is_empty()
                     {
                         info!(server.name = %self.spec.key, "idle, stopped until the next call");
+                        // The next start is none that anything went wrong for.
+                        self.shared.was_tried.store(false, Ordering::Relaxed);
                         connection.close().await;
                         return true;
                     }

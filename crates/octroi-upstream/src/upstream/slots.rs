@@ -149,7 +149,7 @@ impl Upstream {
         if matches!(self.spec.sharing, Sharing::Shared | Sharing::PerUser) {
             return;
         }
-        self.forget_roots(session).await;
+        self.close_kept(session).await;
         for slot in self.slots.take(|key, _| key.owner.as_deref() == Some(session)) {
             self.close_slot(&slot).await;
         }
@@ -165,6 +165,11 @@ impl Upstream {
             self.connection().await?;
         }
         let sharing = self.sharing();
+        if sharing == Sharing::PerSession
+            && let Some(slot) = self.kept_slot(sharer, capabilities)
+        {
+            return Ok(slot);
+        }
         let mut key = self.slot_key(sharing, sharer, capabilities);
         let mut slots = self.slots.slots.lock();
         if sharing == Sharing::Shared {

@@ -31,6 +31,10 @@ pub(crate) struct ListApprovals {
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
 
+    /// Follow calls that begin to wait and what becomes of them, until Ctrl-C.
+    #[arg(long, conflicts_with_all = ["all", "history"])]
+    pub(crate) watch: bool,
+
     #[command(flatten)]
     pub(crate) target: Target,
 }

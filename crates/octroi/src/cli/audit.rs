@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use octroi_core::audit::{Kind, Ruling};
 
 use super::Target;
-use super::words::word;
+use super::words::{number, word};
 
 /// What to do with the audit log.
 #[derive(Debug, Subcommand)]
@@ -65,6 +65,10 @@ pub(crate) struct RecordFilter {
     #[arg(long)]
     pub(crate) server: Option<String>,
 
+    /// The session of a client, as records name it.
+    #[arg(long)]
+    pub(crate) session: Option<String>,
+
     /// A text that the record contains.
     #[arg(long)]
     pub(crate) text: Option<String>,
@@ -85,7 +89,7 @@ pub(crate) struct ListRecords {
     pub(crate) call: Option<String>,
 
     /// How many records to list at most.
-    #[arg(short = 'n', long = "lines", default_value_t = 50)]
+    #[arg(short = 'n', long = "lines", value_name = "N", value_parser = number::<u64>, default_value_t = 50)]
     pub(crate) n_max: u64,
 
     #[command(flatten)]
@@ -137,7 +141,7 @@ pub(crate) struct VerifyLog {
 #[derive(Debug, Args)]
 pub(crate) struct ProveRecord {
     /// The number of the record.
-    #[arg(value_name = "NUMBER")]
+    #[arg(value_name = "NUMBER", value_parser = number::<u64>)]
     pub(crate) seq: u64,
 
     #[command(flatten)]
@@ -215,7 +219,7 @@ pub(crate) struct Tail {
     pub(crate) tool: Option<String>,
 
     /// How many past records to show first.
-    #[arg(short = 'n', long = "lines", default_value_t = 10)]
+    #[arg(short = 'n', long = "lines", value_name = "N", value_parser = number::<u64>, default_value_t = 10)]
     pub(crate) lines: u64,
 
     #[command(flatten)]

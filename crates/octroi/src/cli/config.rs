@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use clap::{Args, Subcommand};
 
 use super::Source;
+use super::words::listen;
 
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
@@ -24,7 +25,7 @@ pub(crate) struct CheckConfig {
     pub(crate) source: Source,
 
     /// Address to listen at, as for `octroi up`.
-    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
+    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
 
     /// Print JSON.
@@ -39,7 +40,7 @@ pub(crate) struct ShowConfig {
     pub(crate) source: Source,
 
     /// Address to listen at, as for `octroi up`.
-    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
+    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
 
     /// Show where each value comes from.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::words::listen;
+
 /// Where settings come from.
 #[derive(Debug, Args)]
 pub(crate) struct Source {
@@ -32,7 +34,7 @@ pub(crate) struct Up {
     pub(crate) source: Source,
 
     /// Address to listen at; port 0 takes any free one [default: 127.0.0.1:7878].
-    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN")]
+    #[arg(long, value_name = "ADDRESS", env = "OCTROI_LISTEN", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
 
     /// Accept the configuration as it is, also what would wait for a person; for machines that a program

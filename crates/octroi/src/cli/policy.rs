@@ -8,7 +8,7 @@ use octroi_core::agent::Mode;
 use octroi_core::policy::Level;
 
 use super::Target;
-use super::words::word;
+use super::words::{number, word};
 
 /// What to do with policies.
 #[derive(Debug, Subcommand)]
@@ -157,7 +157,7 @@ pub(crate) struct ApplyPolicy {
     pub(crate) file: Option<PathBuf>,
 
     /// Go back to this old version.
-    #[arg(long = "version", value_name = "N", conflicts_with = "file")]
+    #[arg(long = "version", value_name = "N", value_parser = number::<i64>, conflicts_with = "file")]
     pub(crate) version: Option<i64>,
 
     #[command(flatten)]
@@ -193,6 +193,7 @@ pub(crate) struct ReplayCalls {
 #[derive(Debug, Args)]
 pub(crate) struct ListProposals {
     /// Show this one.
+    #[arg(value_name = "NUMBER", value_parser = number::<i64>)]
     pub(crate) id: Option<i64>,
 
     /// Only those of this agent.
@@ -207,6 +208,7 @@ pub(crate) struct ListProposals {
 #[derive(Debug, Args)]
 pub(crate) struct OneProposal {
     /// The proposal.
+    #[arg(value_name = "NUMBER", value_parser = number::<i64>)]
     pub(crate) id: i64,
 
     #[command(flatten)]

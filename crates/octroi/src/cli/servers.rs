@@ -4,6 +4,7 @@ use clap::Args;
 use octroi_api::operations::servers::LOG_LINES;
 
 use super::Target;
+use super::words::number;
 
 /// One server of a gateway.
 #[derive(Debug, Args)]
@@ -26,7 +27,7 @@ pub(crate) struct Logs {
     pub(crate) follow: bool,
 
     /// How many past lines to show first.
-    #[arg(short = 'n', long, default_value_t = LOG_LINES)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = number::<u64>, default_value_t = LOG_LINES)]
     pub(crate) lines: u64,
 }
 

@@ -2,11 +2,25 @@
 
 use std::ffi::OsStr;
 use std::marker::PhantomData;
+use std::net::SocketAddr;
+use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Command, Error};
 use octroi_api::WireWord;
+
+/// Reads a whole number, with an error that a person understands.
+pub(super) fn number<T: FromStr>(typed: &str) -> Result<T, String> {
+    typed.parse().map_err(|_| "it must be a whole number, such as 20".to_owned())
+}
+
+/// Reads an address to listen at.
+pub(super) fn listen(typed: &str) -> Result<SocketAddr, String> {
+    typed
+        .parse()
+        .map_err(|_| "it must be an IP address with a port, such as 127.0.0.1:7878 or [::1]:7878".to_owned())
+}
 
 /// Reads one of the words for `T`.
 pub(super) fn word<T>() -> WordParser<T> {
@@ -45,6 +59,18 @@ mod tests {
     fn read<T: WireWord + Send + Sync>(typed: &str) -> Option<&'static str> {
         let read = word::<T>().parse_ref(&Command::new("test"), None, OsStr::new(typed));
         read.ok().map(WireWord::word)
+    }
+
+    #[test]
+    fn numbers_and_addresses_say_what_they_must_be() {
+        assert_eq!(number::<u64>("20"), Ok(20));
+        for wrong in ["", "x", "-1", "1.5"] {
+            assert!(number::<u64>(wrong).unwrap_err().contains("whole number"), "{wrong}");
+        }
+        assert_eq!(listen("127.0.0.1:0").unwrap().port(), 0);
+        for wrong in ["", "7878", ":7878", "localhost:7878", "127.0.0.1"] {
+            assert!(listen(wrong).unwrap_err().contains("127.0.0.1:7878"), "{wrong}");
+        }
     }
 
     #[test]

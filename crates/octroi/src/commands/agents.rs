@@ -2,12 +2,13 @@
 
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::agents::{Agent, AgentsList, AgentsUpdate, UpdateAgentRequest};
-use owo_colors::OwoColorize as _;
+use owo_colors::{OwoColorize as _, Style};
 
 use crate::cli::agents::{Agents, AgentsCommand, SetAgent};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::printer::{self, visible};
+use crate::table::{Cell, Column, Table};
 
 pub(super) async fn run(agents: &Agents) -> Result<(), Failure> {
     if let Some(AgentsCommand::Set(options)) = &agents.command {
@@ -19,7 +20,7 @@ pub(super) async fn run(agents: &Agents) -> Result<(), Failure> {
     } else if list.agents.is_empty() {
         printer::say("no agent is configured, and none has called a tool yet");
     } else {
-        list.agents.iter().for_each(|agent| printer::data(&line(agent)));
+        printer::table(&table(&list.agents));
     }
     Ok(())
 }
@@ -54,6 +55,35 @@ fn update_request(options: &SetAgent) -> UpdateAgentRequest {
         unfreeze: options.unfreeze,
         blacklist: options.blacklist.as_ref().map(tags),
     }
+}
+
+/// One row for each agent.
+fn table(agents: &[Agent]) -> Table {
+    let mut table = Table::new(&[
+        Column::text("id"),
+        Column::text("profile"),
+        Column::text("mode"),
+        Column::text("project"),
+        Column::text("project_root"),
+        Column::text("spec_hash"),
+        Column::text("set_by"),
+        Column::sentence("blacklist"),
+    ]);
+    for agent in agents {
+        let text = |text: &Option<String>| Cell::new(text.as_deref().unwrap_or_default());
+        let frozen = agent.spec_hash.clone().filter(|_| agent.spec_frozen);
+        table.row([
+            Cell::new(&agent.id).styled(Style::new().bold()),
+            agent.profile.to_string().into(),
+            agent.mode.to_string().into(),
+            text(&agent.project),
+            text(&agent.project_root),
+            text(&frozen),
+            text(&agent.set_by),
+            agent.blacklist.join(", ").into(),
+        ]);
+    }
+    table
 }
 
 /// An agent in one line: its settings, without those that are at their default.

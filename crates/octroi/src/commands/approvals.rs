@@ -16,14 +16,18 @@ use crate::client::{Client, unreadable};
 use crate::clock;
 use crate::failure::Failure;
 use crate::printer::{self, visible};
+use crate::table::line_width;
 
 mod render;
+mod watch;
 
-use render::{ArgumentLength, detail_lines, revealed_lines, summary_lines, time_left, tool_name};
+pub(super) use render::waiting_lines;
+use render::{ArgumentLength, detail_lines, list_lines, revealed_lines, time_left, tool_name};
 
 pub(super) async fn run(approvals: &Approvals) -> Result<(), Failure> {
     match &approvals.command {
         Some(ApprovalsCommand::Show(one)) => show(one).await,
+        None if approvals.options.watch => watch::run(&approvals.options).await,
         None => list(&approvals.options).await,
     }
 }
@@ -38,17 +42,20 @@ async fn list(options: &ListApprovals) -> Result<(), Failure> {
         return Ok(());
     }
     if approvals.is_empty() {
+        let of_agent = options.agent.as_ref().map(|agent| format!(" of agent {agent}")).unwrap_or_default();
         let is_pending = part == ApprovalsPart::Pending;
-        printer::say(if is_pending { "no call waits for approval" } else { "there are no approvals" });
+        printer::say(&match is_pending {
+            true => format!("no call{of_agent} waits for approval"),
+            false => format!("there are no approvals{of_agent}"),
+        });
+        return Ok(());
     }
     let now_ms = clock::system().now_ms();
-    for approval in &approvals {
-        for line in summary_lines(approval, now_ms) {
-            printer::data(&line);
-        }
-    }
+    list_lines(&approvals, now_ms, line_width()).iter().for_each(|line| printer::data(line));
     if approvals.iter().any(|approval| approval.state.0 == ApprovalState::Pending) {
-        printer::say("decide with `octroi approve ID` or `octroi deny ID`");
+        printer::say(
+            "`octroi approvals show ID` shows all of one; decide with `octroi approve ID` or `octroi deny ID`",
+        );
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ fn moment(typed: &str) -> Result<u64, Failure> {
 fn moment_at(typed: &str, now_ms: i64) -> Result<u64, Failure> {
     let ago = parse_duration(typed).map(|ago| i64::try_from(ago.as_millis()).unwrap_or(i64::MAX));
     let at_ms = ago.map(|ago| now_ms.saturating_sub(ago)).or_else(|| parse_time(typed)).ok_or_else(|| {
-        Failure::new(format!("`{typed}` is not a time"))
+        Failure::usage(format!("`{typed}` is not a time"))
             .hint("write how long ago, as in `30m` or `7d`, or when, as in `2027-01-31T12:00:00Z`")
     })?;
     Ok(u64::try_from(at_ms).unwrap_or_default())

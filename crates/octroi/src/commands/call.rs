@@ -71,7 +71,9 @@ async fn arguments(client: &Client, options: &CallTool) -> Result<Map<String, Va
         };
         let kind = tool.input_schema["properties"][name]["type"].as_str();
         let value = typed_value(kind, value).map_err(|expected| {
-            Failure::usage(format!("`{name}` must be {expected}, not `{value}`")).hint(EXAMPLE)
+            let article = if expected.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
+            Failure::usage(format!("`{name}` must be {article} {expected}, not `{value}`"))
+                .hint(format!("`octroi tools show {}` shows its arguments", options.tool))
         })?;
         arguments.insert(name.to_owned(), value);
     }
@@ -153,7 +155,11 @@ fn exit_result(response: &CallResponse) -> Result<(), Failure> {
         }
         CallOutcome::Failed => {
             let failure = gateway_failure(response).unwrap_or_else(|| Failure::new(""));
-            Failure { message, ..failure }
+            let is_of_arguments =
+                matches!(failure.code, Some(ErrorCode::InvalidArguments | ErrorCode::InvalidParams));
+            let arguments = || format!("`octroi tools show {}` shows its arguments", response.tool);
+            let hint = failure.hint.clone().or_else(|| is_of_arguments.then(arguments));
+            Failure { message, hint, ..failure }
         }
     })
 }

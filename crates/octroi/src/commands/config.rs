@@ -9,7 +9,7 @@ use super::run::sources;
 use crate::cli::{CheckConfig, ConfigCommand, ShowConfig};
 use crate::config::{ConfigError, load, refuse_exposed};
 use crate::failure::Failure;
-use crate::printer;
+use crate::{printer, tls};
 
 pub(super) fn run(command: ConfigCommand) -> Result<(), Failure> {
     match command {
@@ -29,6 +29,8 @@ fn check(options: CheckConfig) -> Result<(), Failure> {
             problems.extend(config.settings.listen_problem());
             // A start and a reload refuse them as well.
             problems.extend(refuse_exposed(&config).err().map(as_problem));
+            let certificate = config.settings.server.tls.as_ref().map(tls::read);
+            problems.extend(certificate.and_then(Result::err).map(as_problem));
             (config.file, config.settings.servers.len(), problems)
         }
         Err(ConfigError::Invalid { problems }) => (options.source.config, 0, problems),

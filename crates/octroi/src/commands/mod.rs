@@ -8,11 +8,14 @@ use crate::failure::Failure;
 use crate::{logging, printer};
 
 mod agents;
+mod alerts;
 mod approvals;
 mod audit;
 mod call;
+mod certificate;
 mod config;
 mod db;
+mod people;
 mod pins;
 mod policy;
 mod reload;
@@ -54,6 +57,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Deny(options) => approvals::deny(&options).await,
         Command::Pins(options) => pins::run(&options).await,
         Command::Agents(options) => agents::run(&options).await,
+        Command::User(command) => people::users(command).await,
+        Command::Token(command) => people::tokens(command).await,
     }
 }
 

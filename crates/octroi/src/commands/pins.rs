@@ -10,11 +10,12 @@ use crate::cli::pins::{ForgetPins, OnePin, Pins, PinsCommand};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::printer::{self, visible};
+use crate::table::line_width;
 
 mod lock;
 mod render;
 
-use render::{detail_lines, summary_lines};
+use render::{detail_lines, list_lines, summary_lines};
 
 pub(super) async fn run(pins: &Pins) -> Result<(), Failure> {
     match &pins.command {
@@ -35,8 +36,8 @@ async fn list(pins: &Pins) -> Result<(), Failure> {
         return Ok(());
     }
     let (rejected, waiting): (Vec<_>, Vec<_>) = held.iter().partition(|pin| pin.kept_out_by.is_some());
-    for pin in &waiting {
-        print_summary(pin);
+    if !waiting.is_empty() {
+        print_list(&waiting);
     }
     if waiting.is_empty() {
         printer::say("no quarantined definition waits for review");
@@ -47,9 +48,7 @@ async fn list(pins: &Pins) -> Result<(), Failure> {
     }
     if !rejected.is_empty() {
         printer::data("rejected:");
-        for pin in &rejected {
-            print_summary(pin);
-        }
+        print_list(&rejected);
     }
     Ok(())
 }
@@ -72,6 +71,10 @@ async fn find(client: &Client, one: &OnePin) -> Result<HeldPin, Failure> {
         _ => Err(Failure::new(format!("`{}` is the name of several definitions", one.name))
             .hint("say which with --kind tool, --kind prompt or --kind template")),
     }
+}
+
+fn print_list(pins: &[&HeldPin]) {
+    list_lines(pins, line_width()).iter().for_each(|line| printer::data(line));
 }
 
 fn print_summary(pin: &HeldPin) {
@@ -158,15 +161,12 @@ async fn forget(which: &ForgetPins) -> Result<(), Failure> {
         printer::json(&forgotten);
         return Ok(());
     }
-    let definitions = if forgotten.forgotten == 1 { "definition" } else { "definitions" };
-    printer::data(&format!(
-        "{} accepted {definitions} of {} forgotten",
-        forgotten.forgotten,
-        visible(&which.name)
-    ));
+    let definitions = printer::count(forgotten.forgotten, "accepted definition");
+    printer::data(&format!("{definitions} of {} forgotten", visible(&which.name)));
     printer::data(&format!("from now on {}", forgotten.next));
     if forgotten.waiting > 0 {
-        printer::say(&format!("{} wait for review now; see `octroi pins`", forgotten.waiting));
+        let waiting = printer::count(forgotten.waiting, "definition");
+        printer::say(&format!("waiting for review now: {waiting}; see `octroi pins`"));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::cli::policy::{PolicyCommand, ShowPolicy};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::printer;
+use crate::table::{Cell, Column, Table};
 
 mod change;
 mod check;
@@ -86,17 +87,31 @@ async fn history(options: &ShowPolicy) -> Result<(), Failure> {
         printer::json(&history);
         return Ok(());
     }
-    history.versions.iter().for_each(|version| print(&version_line(version)));
     if history.versions.is_empty() {
         printer::say(&format!("there was never a {}", options.scope.name()));
+    } else {
+        printer::table(&versions_table(&history.versions));
     }
     Ok(())
 }
 
-fn version_line(policy: &PolicyVersion) -> String {
-    let version = policy.version.map_or_else(|| "-".to_owned(), |version| version.to_string());
-    let (status, at) = (printer::word(&policy.status), show_time(policy.created_at_ms));
-    format!("{version:>4}  {status:<10}  {at}  {}", policy.author)
+/// One row for each version.
+fn versions_table(versions: &[PolicyVersion]) -> Table {
+    let mut table = Table::new(&[
+        Column::number("version"),
+        Column::text("status"),
+        Column::text("created_at"),
+        Column::text("author"),
+    ]);
+    for policy in versions {
+        table.row([
+            policy.version.map_or_else(|| "-".to_owned(), |version| version.to_string()).into(),
+            printer::word(&policy.status).into(),
+            show_time(policy.created_at_ms).into(),
+            Cell::new(&policy.author),
+        ]);
+    }
+    table
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -3,14 +3,12 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use octroi_api::operations::config::{ConfigChanges, ConfigDifference};
 use octroi_core::config::AutoReload;
 use octroi_core::config::compare::ConfigChange;
-use octroi_core::principal::TokenHash;
-use octroi_core::{Principal, Tokens};
 use octroi_gateway::{Changes, Gateway, PlannedChange, WaitingChanges};
 use octroi_server::{
     Access, AccessSettings, Agreed, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, Reloading,
@@ -19,11 +17,12 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::certificate::GatewayCertificate;
 use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
 use crate::config::{self, FileSource, Sources};
 use crate::failure::Failure;
+use crate::governance;
 use crate::terminal::Terminal;
-use crate::{governance, token};
 
 /// How often to check whether a file changed. Polling by name also notices when an editor replaced the file
 /// or a link was changed, which a watch on the file itself would miss.
@@ -32,22 +31,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Applies the configuration files to the gateway.
 pub(super) struct Reloader {
     sources: Sources,
-    own: OwnTokens,
     /// The longest shutdown timeout of any server.
     grace: Option<Duration>,
-    access: Arc<Access>,
+    access: OnceLock<Arc<Access>>,
+    certificate: Arc<GatewayCertificate>,
     state: Mutex<WatchState>,
     reloading: Arc<tokio::sync::Mutex<()>>,
-}
-
-/// The tokens that Octroi created itself and the configuration does not contain.
-pub(super) struct OwnTokens {
-    /// The hash of the admin token.
-    pub(super) admin: TokenHash,
-    /// The hash of the token of the agent `default`.
-    pub(super) default_agent: TokenHash,
-    /// The hash of the token that `octroi stdio` uses.
-    pub(super) local: TokenHash,
 }
 
 #[derive(Default)]
@@ -69,14 +58,19 @@ pub(super) struct DecidedChanges {
 }
 
 impl Reloader {
-    pub(super) fn new(sources: Sources, own: OwnTokens, grace: Option<Duration>) -> Arc<Self> {
-        // No token is valid before the first configuration was applied.
-        let access = Arc::new(Access::new(Tokens::default(), &AccessSettings::default()));
-        Arc::new(Self { sources, own, grace, access, state: Mutex::default(), reloading: Arc::default() })
+    pub(super) fn new(
+        sources: Sources,
+        grace: Option<Duration>,
+        certificate: Arc<GatewayCertificate>,
+    ) -> Arc<Self> {
+        let (access, state, reloading) = (OnceLock::new(), Mutex::default(), Arc::default());
+        Arc::new(Self { sources, grace, access, certificate, state, reloading })
     }
 
-    pub(super) fn access(&self) -> Arc<Access> {
-        Arc::clone(&self.access)
+    /// Who may reach a gateway.
+    pub(super) fn access(&self, gateway: &Gateway) -> Arc<Access> {
+        let access = self.access.get_or_init(|| Arc::new(Access::new(Arc::clone(gateway.identity()))));
+        Arc::clone(access)
     }
 
     /// Puts a configuration into effect.
@@ -88,11 +82,7 @@ impl Reloader {
         let DecidedChanges { accepted, waiting, digest, watched } = decided;
         let mut settings = accepted.complete.settings.clone();
         config::make_server_directories(&settings.servers, &self.sources.data)?;
-        settings.tokens.insert(self.own.admin, token::admin_principal());
-        settings.tokens.insert(self.own.default_agent, Principal::default_agent());
-        settings.tokens.insert(self.own.local, Principal::local());
-        let mut governance = governance::settings(&accepted.complete);
-        governance.tokens = settings.tokens.clone();
+        let governance = governance::settings(&accepted.complete);
         let secrets = settings.secrets();
         let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
         governed.map_err(|problem| {
@@ -102,13 +92,16 @@ impl Reloader {
             hosts: settings.server.allowed_hosts,
             origins: settings.server.allowed_origins,
             admin_token: settings.server.admin_token,
+            trusted_proxies: settings.server.trusted_proxies,
         };
-        self.access.replace(settings.tokens, &rules);
+        self.access(gateway).replace(&rules);
+        gateway.identity().set_entries(settings.tokens);
         let mut problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
         if let Err(error) = accepted.keep(&self.sources.data) {
             tracing::error!(%error, "the accepted configuration could not be kept");
             problems.push(format!("the accepted configuration could not be kept: {error}"));
         }
+        self.certificate.look(settings.server.tls.as_ref(), gateway);
         *self.state.lock() = WatchState { watched, accepted: Some(accepted) };
         if let Some(grace) = self.grace {
             for server in &mut settings.servers {
@@ -190,8 +183,8 @@ impl Reloader {
         }))
     }
 
-    /// Reloads when a file changes or SIGHUP comes, until it is aborted.
-    pub(super) async fn watch(self: Arc<Self>, operations: Arc<Operations>) {
+    /// Reloads when a file changes, also that of the certificate, or SIGHUP comes, until it is aborted.
+    pub(super) async fn watch(self: Arc<Self>, operations: Arc<Operations>, gateway: Arc<Gateway>) {
         let Ok(mut hangup) = signal(SignalKind::hangup()) else {
             return;
         };
@@ -203,6 +196,8 @@ impl Reloader {
                 _ = hangup.recv() => (!terminal.is_closed()).then_some(ReloadTrigger::Signal),
                 () = tokio::time::sleep(LOOK_EVERY) => None,
             };
+            // A renewed certificate is no change of the configuration.
+            self.look_at_certificate(&gateway);
             let found = self.fingerprint();
             let is_automatic = found != seen && self.is_automatic();
             if let Some(trigger) = signalled.or(is_automatic.then_some(ReloadTrigger::File)) {
@@ -210,6 +205,15 @@ impl Reloader {
             }
             seen = found;
         }
+    }
+
+    /// Notices a new certificate.
+    fn look_at_certificate(&self, gateway: &Gateway) {
+        let files = {
+            let state = self.state.lock();
+            state.accepted.as_ref().and_then(|accepted| accepted.complete.settings.server.tls.clone())
+        };
+        self.certificate.look(files.as_ref(), gateway);
     }
 
     /// Whether a changed file does something by itself.

@@ -9,11 +9,11 @@ use octroi_api::Operation as _;
 use octroi_api::operations::config::ConfigReload;
 use octroi_core::audit::Kind;
 use octroi_core::config::ClientLimits;
-use octroi_core::principal::hash_token;
+use octroi_core::principal::{BUILT_IN_ADMIN, DEFAULT_AGENT, LOCAL_AGENT};
 use octroi_core::syntax::Origin;
 use octroi_gateway::{
-    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, Persistence,
-    PersistenceError, PlannedChange, Processes, raise_open_files, start_watchdog,
+    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, PageBase, Persistence,
+    PersistenceError, PlannedChange, Processes, TokenSubject, raise_open_files, start_watchdog,
 };
 use octroi_server::{AgentTools, Control, HttpEndpoint, HttpSettings, Operations};
 use serde_json::json;
@@ -21,7 +21,8 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use super::reload::{DecidedChanges, OwnTokens, Reloader, differences};
+use super::certificate::GatewayCertificate;
+use super::reload::{DecidedChanges, Reloader, differences};
 use super::start::StartConfig;
 use crate::cli::Source;
 use crate::config::accepted::ReadConfig;
@@ -50,6 +51,8 @@ pub(super) enum Pace {
 pub(super) struct OwnGateway {
     pub(super) gateway: Arc<Gateway>,
     pub(super) address: SocketAddr,
+    /// `http` or `https`.
+    pub(super) scheme: &'static str,
     pub(super) operations: Arc<Operations>,
     pub(super) admin: KeptToken,
     /// The token of the agent `default`, for clients.
@@ -80,6 +83,7 @@ impl OwnGateway {
         let (admin, local) = (kept(token::admin(&data))?, kept(token::local(&data))?);
         let agent = kept(token::default_agent(&data))?;
         let settings = &start.accepted.complete.settings;
+        let certificate = Arc::new(GatewayCertificate::open(&data, settings.server.tls.as_ref())?);
         let address = settings.server.listen;
         let listener = TcpListener::bind(address).await.map_err(|error| {
             Failure::new(format!("cannot listen at {address}"))
@@ -93,6 +97,7 @@ impl OwnGateway {
             session_idle: settings.server.session_idle,
             session_restore: settings.server.session_restore,
             limits: within_open_files(settings.server.limits),
+            tls: certificate.tls(),
             ..HttpSettings::default()
         };
         let grace = match pace {
@@ -102,25 +107,25 @@ impl OwnGateway {
                 Some(limit)
             }
         };
-        let own = OwnTokens {
-            admin: hash_token(&admin.token),
-            default_agent: hash_token(&agent.token),
-            local: hash_token(&local.token),
-        };
-        let reloader = Reloader::new(sources, own, grace);
+        let scheme = certificate.scheme();
+        let reloader = Reloader::new(sources, grace, certificate);
         let agent_tools = Arc::new(AgentTools::default());
         let gateway = start_gateway(&data, persistence, Arc::clone(&agent_tools)).await?;
         let control = Arc::clone(&reloader) as Arc<dyn Control>;
         let operations = Operations::new(Arc::clone(&gateway), control);
         agent_tools.connect(&operations);
+        adopt(&gateway, &admin, TokenSubject::Person(BUILT_IN_ADMIN.to_owned()), BUILT_IN_ADMIN).await?;
+        adopt(&gateway, &agent, TokenSubject::Agent(DEFAULT_AGENT.to_owned()), "agent:default").await?;
+        adopt(&gateway, &local, TokenSubject::Agent(LOCAL_AGENT.to_owned()), LOCAL_AGENT).await?;
         let approvals_url = settings.approvals.url.clone();
         record_start(&gateway, &start).await?;
         let StartConfig { accepted, waiting, digest, watched, .. } = start;
         reloader.apply(DecidedChanges { accepted, waiting, digest, watched }, &gateway).await?;
-        gateway.approvals().set_page(Some(approvals_url.unwrap_or_else(|| format!("http://{address}"))));
-        let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(), http_settings);
-        let endpoint = Endpoint::announce(&data, address);
-        Ok(Self { gateway, address, operations, admin, agent, listener, http, reloader, endpoint })
+        let listening = || PageBase::Listening(format!("{scheme}://{address}"));
+        gateway.approvals().set_page(approvals_url.map_or_else(listening, PageBase::Configured));
+        let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(&gateway), http_settings);
+        let endpoint = Endpoint::announce(&data, scheme, address);
+        Ok(Self { gateway, address, scheme, operations, admin, agent, listener, http, reloader, endpoint })
     }
 
     /// Serves clients until `stopping` completes, then shuts everything down.
@@ -132,7 +137,10 @@ impl OwnGateway {
         let grace = self.http.drain() + STOP_LIMIT + STOP_MARGIN;
         start_watchdog(heartbeats.clone(), grace, clock::system())
             .map_err(|error| Failure::new("cannot start the watchdog").cause(error))?;
-        let watcher = tasks.spawn("watch-configuration", self.reloader.watch(Arc::clone(&self.operations)));
+        let watcher = tasks.spawn(
+            "watch-configuration",
+            self.reloader.watch(Arc::clone(&self.operations), Arc::clone(&self.gateway)),
+        );
         let until = async {
             let stopped = stopping.await;
             shutdown.cancel();
@@ -148,6 +156,17 @@ impl OwnGateway {
         self.gateway.stop(STOP_LIMIT).await;
         served.map(|(stopped, ())| stopped).map_err(|error| Failure::from_error(&error))
     }
+}
+
+/// Lets in whoever has a token of the data directory, unless it was revoked since.
+async fn adopt(
+    gateway: &Gateway,
+    kept: &KeptToken,
+    subject: TokenSubject,
+    label: &str,
+) -> Result<(), Failure> {
+    let adopted = gateway.identity().adopt_token(&kept.token, subject, label).await;
+    adopted.map_err(|error| Failure::from_error(&error).hint(error.hint()))
 }
 
 /// Records how the configuration differs from the one that was accepted before.

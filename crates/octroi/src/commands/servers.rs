@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use octroi_api::Operation;
 use octroi_api::operations::NoArguments;
+use octroi_api::operations::approvals::{Approval, ApprovalsList, ListApprovalsRequest};
 use octroi_api::operations::config::{ConfigChanges, ConfigDifference, ConfigReload, ReloadRequest};
 use octroi_api::operations::servers::{
-    LogsRequest, RefreshRequest, Refreshed, ServerRequest, ServerStatus, ServersGet, ServersList,
+    LogsRequest, RefreshRequest, Refreshed, ServerList, ServerRequest, ServerStatus, ServersGet, ServersList,
     ServersLogs, ServersRefresh, ServersToggle, ToggleRequest,
 };
+use octroi_api::{ErrorCode, Operation};
 use octroi_core::Lifecycle;
+use serde_json::{Value, json};
 
+use super::approvals::waiting_lines;
 use crate::cli::Target;
 use crate::cli::servers::{Logs, OneServer, Refresh, Reload};
 use crate::client::Client;
@@ -23,20 +26,26 @@ mod render;
 pub(super) use render::gate_line;
 use render::{detail_lines, table};
 
+/// How many waiting calls are counted, and how many of them the status shows.
+const CALLS_MAX: u64 = 1000;
+const CALLS_SHOWN: usize = 5;
+
 /// How often `logs --follow` asks for more.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 
 pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     let client = Client::find(target)?;
     let list = client.call::<ServersList>(&NoArguments {}).await?;
+    let waiting = calls_waiting(&client).await?;
     if target.json {
-        printer::json(&list);
-        return Ok(());
+        printer::json(&json_status(&list, &waiting));
+        return no_failed(&list.servers);
     }
     let n_running = list.servers.iter().filter(|server| server.state.0 == Lifecycle::Running).count();
-    printer::data(&format!("{}  {n_running} of {} servers running", client.url, list.servers.len()));
-    for line in table(&list.servers) {
-        printer::data(&line);
+    let n_servers = printer::count(list.servers.len(), "server");
+    printer::data(&format!("{}  {n_running} of {n_servers} running", client.url));
+    if !list.servers.is_empty() {
+        printer::table(&table(&list.servers));
     }
     list.gates.iter().for_each(|gate| printer::data(&format!("  {}", gate_line(gate))));
     list.problems.iter().for_each(|problem| printer::warn(problem));
@@ -44,7 +53,69 @@ pub(super) async fn status(target: &Target) -> Result<(), Failure> {
     // Servers choose the names of tools, so the text is not trusted.
     let warnings = list.servers.iter().flat_map(|server| &server.warnings);
     warnings.for_each(|warning| printer::warn(&visible(warning)));
-    Ok(())
+    show_calls(&waiting);
+    no_failed(&list.servers)
+}
+
+/// Fails if a server that should run does not, so that scripts notice it.
+fn no_failed(servers: &[ServerStatus]) -> Result<(), Failure> {
+    let has_failed =
+        |server: &&ServerStatus| matches!(server.state.0, Lifecycle::Failed | Lifecycle::NeedsAuth);
+    let failed: Vec<&str> = servers.iter().filter(has_failed).map(|server| server.name.as_str()).collect();
+    let Some(first) = failed.first() else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} of {} failed: {}",
+        failed.len(),
+        printer::count(servers.len(), "server"),
+        failed.join(", ")
+    );
+    Err(Failure::new(message).hint(format!(
+        "`octroi get {first}` shows the whole error, `octroi logs {first}` what the server wrote"
+    )))
+}
+
+/// The calls that wait for approval.
+async fn calls_waiting(client: &Client) -> Result<Vec<Approval>, Failure> {
+    let request = ListApprovalsRequest { limit: Some(CALLS_MAX), ..Default::default() };
+    match client.call::<ApprovalsList>(&request).await {
+        Ok(list) => Ok(list.approvals),
+        // Without storage no call waits, and the status says so itself.
+        Err(failure) if failure.code == Some(ErrorCode::StorageUnavailable) => Ok(Vec::new()),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The status for programs: the servers, and what waits for a person.
+fn json_status(list: &ServerList, waiting: &[Approval]) -> Value {
+    let call = |approval: &Approval| {
+        json!({
+            "id": approval.id, "agent_id": approval.agent_id, "tool": approval.tool,
+            "reasons": approval.reasons, "page": approval.page, "requested_at": approval.requested_at,
+        })
+    };
+    let mut status = serde_json::to_value(list).unwrap_or_default();
+    status["calls_waiting"] = waiting.iter().map(call).collect();
+    status
+}
+
+/// Shows the calls that wait for approval, the oldest first, and how to decide.
+fn show_calls(waiting: &[Approval]) {
+    if waiting.is_empty() {
+        return;
+    }
+    let (calls, wait) =
+        (printer::count(waiting.len(), "call"), if waiting.len() == 1 { "waits" } else { "wait" });
+    printer::data("");
+    printer::data(&format!("{calls} {wait} for approval:"));
+    for line in waiting.iter().rev().take(CALLS_SHOWN).flat_map(waiting_lines) {
+        printer::data(&line);
+    }
+    match waiting.len().saturating_sub(CALLS_SHOWN) {
+        0 => printer::data("decide there, or with `octroi approve ID` or `octroi deny ID`"),
+        n_more => printer::data(&format!("  … and {n_more} more: see them with `octroi approvals`")),
+    }
 }
 
 /// Shows what waits as a difference, and how to go on.
@@ -75,9 +146,7 @@ pub(super) async fn list(target: &Target) -> Result<(), Failure> {
     } else if list.servers.is_empty() {
         printer::say("no servers; add [[mcp.servers]] to the configuration, see examples/octroi.toml");
     } else {
-        for line in table(&list.servers) {
-            printer::data(&line);
-        }
+        printer::table(&table(&list.servers));
     }
     Ok(())
 }
@@ -131,9 +200,25 @@ where
 pub(super) async fn toggle(server: &OneServer, enabled: bool) -> Result<(), Failure> {
     let request = ToggleRequest { name: server.name.clone(), enabled };
     let status = Client::find(&server.target)?.call::<ServersToggle>(&request).await?;
+    if enabled && status.state.0 == Lifecycle::Disabled {
+        return Err(still_off(server, &status));
+    }
     let (done, undo) = if enabled { ("enabled", "disable") } else { ("disabled", "enable") };
     report(server, &status, &format!("{done}; undo with `octroi {undo} {}`", server.name));
     Ok(())
+}
+
+/// The failure of switching a server on that something else keeps off.
+fn still_off(server: &OneServer, status: &ServerStatus) -> Failure {
+    if server.target.json {
+        printer::json(status);
+    }
+    let failure = Failure::new(format!("{} is switched on, but stays disabled", server.name))
+        .hint("set `enabled = true` under [mcp] in the configuration, then run `octroi reload`");
+    match &status.error {
+        Some(error) => failure.cause(visible(error)),
+        None => failure,
+    }
 }
 
 fn report(server: &OneServer, status: &ServerStatus, done: &str) {
@@ -153,12 +238,11 @@ pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
         return Ok(());
     }
     match refreshed {
-        Refreshed::One(server) => printer::data(&format!("{} listed {} tools", server.name, server.tools)),
+        Refreshed::One(server) => {
+            printer::data(&format!("{} listed {}", server.name, printer::count(server.tools, "tool")));
+        }
         Refreshed::All(all) => {
-            match all.refreshed {
-                1 => printer::data("1 server refreshed"),
-                n => printer::data(&format!("{n} servers refreshed")),
-            }
+            printer::data(&format!("{} refreshed", printer::count(all.refreshed, "server")));
             for (server, reason) in all.failed {
                 printer::warn(&format!("{server}: {}", visible(&reason)));
             }

@@ -90,17 +90,14 @@ fn unreachable(holder: Option<&PersistenceError>) -> Failure {
 async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Result<(), Failure> {
     // Standard input belongs to the client, so nobody can be asked.
     let start = StartConfig::decide(&sources, load(&sources)?, Accepting::AcceptedOnly)?;
+    let own = OwnGateway::open(sources, start, persistence, Pace::Within(GRACE)).await?;
     let principal = match &options.token {
         None => Principal::local(),
-        Some(token) => {
-            let configured = start.accepted.complete.settings.tokens.find(token).cloned();
-            configured.or_else(|| token::holder(&sources.data, token)).ok_or_else(|| {
-                Failure::of(ErrorCode::Unauthenticated, "the token is not known")
-                    .hint("use one of [[tokens]] in octroi.toml, or none")
-            })?
-        }
+        Some(token) => own.gateway.identity().authenticate(token).map_err(|_| {
+            Failure::of(ErrorCode::Unauthenticated, "the token is not known")
+                .hint("create one with `octroi token create --agent NAME`, or use none")
+        })?,
     };
-    let own = OwnGateway::open(sources, start, persistence, Pace::Within(GRACE)).await?;
     tracing::info!(address = %own.address, "the data directory was unused; this process is its gateway now");
     let operations = own.operations.clone();
     let shutdown = CancellationToken::new();

@@ -4,12 +4,13 @@ use octroi_api::operations::tools::{
     CatalogRequest, ToolDetail, ToolRequest, ToolSummary, ToolsGet, ToolsListCatalog,
 };
 use octroi_core::tool::{Risk, Source};
-use owo_colors::OwoColorize as _;
+use owo_colors::{OwoColorize as _, Style};
 
 use crate::cli::tools::{OneTool, Tools, ToolsCommand};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::printer::{self, visible};
+use crate::table::{Cell, Column, Table};
 
 /// The sources that are listed by default: all but Octroi's own tools.
 const USUAL_SOURCES: [Source; 2] = [Source::Mcp, Source::Extension];
@@ -35,9 +36,7 @@ async fn list(options: &Tools) -> Result<(), Failure> {
     } else if tools.is_empty() {
         printer::say("no such tools; `octroi status` shows which servers are running");
     } else {
-        for line in table(&tools) {
-            printer::data(&line);
-        }
+        printer::table(&table(&tools));
         printer::say("look closer with `octroi tools show TOOL`");
     }
     Ok(())
@@ -56,17 +55,22 @@ async fn show(one: &OneTool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn table(tools: &[ToolSummary]) -> Vec<String> {
-    let name = |tool: &ToolSummary| visible(&tool.wire_name);
-    let width = tools.iter().map(|tool| name(tool).chars().count()).max().unwrap_or_default();
-    let row = |tool: &ToolSummary| {
-        let line = format!("{:<width$}  {}  {}", name(tool), risk(tool, 8), effects(tool));
-        match &tool.hidden_because {
-            Some(reason) => format!("{line}  {}", format!("hidden: {}", visible(reason)).dimmed()),
-            None => line.trim_end().to_owned(),
-        }
-    };
-    tools.iter().map(row).collect()
+fn table(tools: &[ToolSummary]) -> Table {
+    let mut table = Table::new(&[
+        Column::text("wire_name"),
+        Column::text("risk_level"),
+        Column::text("side_effect_tags"),
+        Column::sentence("hidden_because"),
+    ]);
+    for tool in tools {
+        table.row([
+            Cell::new(&tool.wire_name),
+            Cell::new(tool.risk_level.to_string()).styled(style_of(tool.risk_level.0)),
+            tool.side_effect_tags.join(", ").into(),
+            Cell::new(tool.hidden_because.as_deref().unwrap_or_default()).styled(Style::new().dimmed()),
+        ]);
+    }
+    table
 }
 
 fn detail_lines(detail: &ToolDetail) -> Vec<String> {
@@ -83,11 +87,11 @@ fn detail_lines(detail: &ToolDetail) -> Vec<String> {
         ("called", visible(&tool.wire_name)),
         ("description", visible(tool.description.as_deref().unwrap_or_default())),
         ("source", visible(source.trim_end())),
-        ("risk", risk(tool, 0)),
+        ("risk", tool.risk_level.style(style_of(tool.risk_level.0)).to_string()),
         ("side effects", effects(tool)),
         ("admin token", yes_or_no(tool.requires_admin_token).to_owned()),
         ("trust", tool.trust.to_string()),
-        ("timeout", format!("{} s", tool.timeout_ms / 1_000)),
+        ("timeout", timeout(tool.timeout_ms)),
         ("seen by clients", seen),
         ("definition", detail.definition_hash.clone()),
     ];
@@ -102,14 +106,35 @@ fn detail_lines(detail: &ToolDetail) -> Vec<String> {
     lines
 }
 
-fn risk(tool: &ToolSummary, width: usize) -> String {
-    let padded = format!("{:<width$}", tool.risk_level);
-    match tool.risk_level.0 {
-        Risk::High | Risk::Critical => padded.red().to_string(),
-        Risk::Low | Risk::Medium => padded,
+fn style_of(risk: Risk) -> Style {
+    match risk {
+        Risk::High | Risk::Critical => Style::new().red(),
+        Risk::Low | Risk::Medium => Style::new(),
+    }
+}
+
+/// Timeouts are shown exactly, as they were written.
+fn timeout(milliseconds: u64) -> String {
+    match milliseconds % 1_000 {
+        0 => format!("{} s", milliseconds / 1_000),
+        _ => format!("{milliseconds} ms"),
     }
 }
 
 fn effects(tool: &ToolSummary) -> String {
     tool.side_effect_tags.iter().map(|tag| visible(tag)).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_exact() {
+        for (milliseconds, expected) in
+            [(500, "500 ms"), (1_500, "1500 ms"), (30_000, "30 s"), (90_000, "90 s")]
+        {
+            assert_eq!(timeout(milliseconds), expected);
+        }
+    }
 }

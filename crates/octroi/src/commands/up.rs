@@ -5,6 +5,7 @@ use std::path::Path;
 use octroi_core::principal::DEFAULT_AGENT;
 use octroi_gateway::{OnLoss, Persistence};
 
+use super::alerts;
 use super::run::{OwnGateway, Pace, load, no_store, sources, stop_signal};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Up;
@@ -29,11 +30,14 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let stop = stop_signal();
     announce(file.as_deref(), &own);
     let terminal = Terminal::at_start();
+    let (program, data_option) = own_command(&own);
+    let alerts = own.gateway.alerts();
     own.serve(async {
         tokio::select! {
             () = stop => printer::say("  stopping"),
             // Nobody could stop it from there any more, and nobody would see it.
             () = terminal.closed() => tracing::warn!("the terminal was closed, stopping"),
+            () = alerts::print(alerts, (&program, &data_option)) => {}
         }
     })
     .await
@@ -43,7 +47,7 @@ fn announce(file: Option<&Path>, own: &OwnGateway) {
     let OwnGateway { address, admin, agent, .. } = own;
     let servers = printer::count(own.gateway.servers().status().len(), "server");
     printer::say(&format!("octroi {}  {servers}", env!("CARGO_PKG_VERSION")));
-    printer::fact("MCP", &format!("http://{address}/mcp"));
+    printer::fact("MCP", &format!("{}://{address}/mcp", own.scheme));
     // The agent's token, because this is the line that people copy into their clients.
     let kept = agent.file.display();
     if agent.is_new {
@@ -57,11 +61,16 @@ fn announce(file: Option<&Path>, own: &OwnGateway) {
         Some(file) => printer::fact("Config", &file.display().to_string()),
         None => printer::fact("Config", "none found; write octroi.toml, see examples/octroi.toml"),
     }
-    let data = admin.file.parent().unwrap_or(Path::new("."));
+    let (program, data_option) = own_command(own);
+    printer::fact("Next", &format!("{program} status{data_option}"));
+}
+
+/// How a person runs Octroi for this gateway: the program, and the option that comes last.
+fn own_command(own: &OwnGateway) -> (String, String) {
+    let data = own.admin.file.parent().unwrap_or(Path::new("."));
     // As it was started: the program may not be on the PATH.
     let program = std::env::args().next().unwrap_or_else(|| "octroi".to_owned());
     let is_usual = data == config::data_directory();
     let data_option = if is_usual { String::new() } else { format!(" --data {}", data.display()) };
-    let next = format!("{program} status{data_option}");
-    printer::fact("Next", &next);
+    (program, data_option)
 }

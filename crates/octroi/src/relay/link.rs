@@ -9,7 +9,6 @@ use hyper::body::Incoming as Body;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method as HttpMethod, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client as HttpClient;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use octroi_api::{ApiError, ErrorCode};
 use octroi_gateway::rpc_error;
@@ -19,6 +18,7 @@ use serde_json::json;
 
 use crate::endpoint::Announced;
 use crate::failure::Failure;
+use crate::tls::{self, HttpsConnector, Trust};
 
 /// How often a request that was not sent yet is tried while the gateway cannot be reached.
 const N_TRIES: usize = 25;
@@ -28,7 +28,7 @@ const MESSAGE_MAX: usize = 64 << 20;
 
 /// An HTTP client of one gateway.
 pub(crate) struct GatewayLink {
-    client: HttpClient<HttpConnector, Full<Bytes>>,
+    client: HttpClient<HttpsConnector, Full<Bytes>>,
     data: PathBuf,
     endpoint: Mutex<Announced>,
     authorization: HeaderValue,
@@ -64,8 +64,7 @@ impl GatewayLink {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| Failure::of(ErrorCode::Unauthenticated, "the token is not valid"))?;
         authorization.set_sensitive(true);
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
+        let connector = tls::connector(&Trust::Exactly(tls::announced_certificate(data)))?;
         let link = Self {
             client: HttpClient::builder(TokioExecutor::new()).build(connector),
             data: data.to_owned(),

@@ -115,9 +115,13 @@ async fn waiting_callers_get_the_decision_immediately() {
     let gateway = TestGateway::start(&octroi(), &guarded("50s")).await;
     for (n_era, era) in ERAS.into_iter().enumerate() {
         let agent = connect(&gateway, era, ClientOptions::default()).await;
-        let cases: [(&[&str], Result<&str, i64>); 6] = [
-            (&["deny", "--reason", "not today"], Err(-32951)),
-            (&["deny", "--abort"], Err(-32950)),
+        // Clients show the message and nothing else, so it has the code and the reason.
+        let cases: [(&[&str], Result<&str, &str>); 6] = [
+            (
+                &["deny", "--reason", "not today"],
+                Err("-32951: policy_denied_continue: admin said no: not today"),
+            ),
+            (&["deny", "--abort"], Err("-32950: policy_denied: admin said no")),
             (&["approve"], Ok("x")),
             (&["approve", "--args", "{\"text\":\"edited\"}"], Ok("edited")),
             // Remembered while it waits: the rule is newer than the approval.
@@ -136,7 +140,9 @@ async fn waiting_callers_get_the_decision_immediately() {
             let (answer, _) = tokio::join!(call, decide);
             match (answer, expected) {
                 (Ok(result), Ok(text)) => assert_eq!(result["content"][0]["text"], text, "{arguments:?}"),
-                (Err(error), Err(code)) => assert_eq!(error.code(), Some(code), "{arguments:?}: {error}"),
+                (Err(error), Err(expected)) => {
+                    assert_eq!(error.to_string(), format!("the server answered {expected}"), "{arguments:?}");
+                }
                 (answer, _) => panic!("{era:?} {arguments:?}: {answer:?}"),
             }
         }
@@ -161,6 +167,38 @@ async fn waiting_callers_get_the_decision_immediately() {
         }
     }
     assert_eq!(n_approved, 4 * ERAS.len());
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denial_without_a_person_has_its_reason_in_the_message_too() {
+    let config = format!("{}expires = \"2500ms\"\n", guarded("1s"));
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    let policy = "[[deny]]\nid = \"no-add\"\ntool = \"peer.add\"\nreason = \"sums are secret\"\n";
+    std::fs::write(gateway.directory().join("p.toml"), policy).expect("a file");
+    let file = gateway.directory().join("p.toml").display().to_string();
+    command(&gateway, 0, &["policy", "apply", &file, "--yes"]).await;
+    for era in ERAS {
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        // The third call waits for the same decision when its time is up.
+        let expired = async {
+            loop {
+                if let Err(expired) = agent.call("peer_echo", json!({ "text": "x" })).await {
+                    break expired;
+                }
+            }
+        };
+        let expired = tokio::time::timeout(SOON, expired).await.expect("nobody decides");
+        assert_eq!(
+            expired.to_string(),
+            "the server answered -32955: approval_expired: nobody decided in time",
+            "{era:?}"
+        );
+        let denied = agent.call("peer_add", json!({ "a": 1, "b": 2 })).await.expect_err("a rule denies it");
+        let denied = denied.to_string();
+        assert!(denied.starts_with("the server answered -32951: policy_denied_continue: "), "{denied}");
+        assert!(denied.contains("sums are secret"), "{era:?}: {denied}");
+    }
     gateway.stop().await;
 }
 

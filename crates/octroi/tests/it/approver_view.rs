@@ -97,7 +97,7 @@ async fn the_approver_sees_everything_and_looks_are_recorded() {
     let whole = command(&gateway, 0, &["approvals", "show", &id, "--all"]).await;
     assert!(whole.contains("the-very-end") && whole.contains("the-bottom"), "{whole}");
     let listed = command(&gateway, 0, &["approvals"]).await;
-    assert!(listed.contains(&format!("octroi approvals show {id}")), "{listed}");
+    assert!(listed.contains("octroi approvals show ID"), "{listed}");
 
     assert!(!recorded(gateway.directory()).contains("argument_revealed"), "nobody has looked yet");
     let revealed = command(&gateway, 0, &["approvals", "show", &id, "--reveal", "/script"]).await;

@@ -139,7 +139,7 @@ async fn every_call_is_recorded_twice_and_every_denial_once() {
     for (arguments, code, expected) in [
         (&["audit", "list", "-n", "1"][..], 0, "mcp:peer:"),
         (&["audit", "list", "--kind", "nonsense"], 2, "possible values: tool_invocation_start"),
-        (&["audit", "list", "--since", "soon"], 1, "is not a time"),
+        (&["audit", "list", "--since", "soon"], 2, "is not a time"),
         (&["audit", "show", "999999"], 1, "there is no record 999999"),
         (&["audit", "show", "nonsense"], 1, "is not the id of a call"),
         (&["audit", "purge", "--before", "1d"], 1, "confirm with --yes"),

@@ -233,6 +233,7 @@ fn show_hides_secrets() {
             [server]
             listen = "127.0.0.1:0"
             allowed_hosts = []
+            trusted_proxies = []
             allowed_origins = []
             max_body_bytes = 4194304
             session_idle = "30m"
@@ -242,6 +243,9 @@ fn show_hides_secrets() {
             max_connections_per_token = 256
             max_connections_per_address = 256
             max_new_connections = 128
+            max_wrong_tokens_per_address = 20
+            max_wrong_tokens_per_token = 20
+            wrong_token_window = "1m"
             header_timeout = "10s"
             body_timeout = "30s"
             write_timeout = "30s"

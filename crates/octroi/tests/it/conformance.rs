@@ -55,9 +55,11 @@ async fn compare_through(fixture: PeerProcess, name: &str) {
     let mut table = String::from(
         "| revision | `era` | scenarios | checks passed | failed | warnings |\n|---|---|---|---|---|---|",
     );
+    let baseline = format!("baseline-{name}.toml");
     let mut complaints = Vec::new();
     for (revision, arguments) in REVISIONS {
         let direct = run(&fixture.url, arguments).await;
+        suite::judge_direct(&baseline, revision, &direct);
         let _ = write!(table, "\n| {revision} | directly | {} |", summary(&direct));
         for (era, url) in &through {
             let report = run(url, arguments).await;
@@ -70,7 +72,6 @@ async fn compare_through(fixture: PeerProcess, name: &str) {
             }));
         }
     }
-    let baseline = format!("baseline-{name}.toml");
     let page = format!("{table}\n\n{}", suite::differences(&baseline));
     keep(&format!("conformance-{name}.md"), &page);
     suite::judge(&baseline, &complaints);

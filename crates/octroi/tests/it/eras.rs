@@ -132,6 +132,7 @@ async fn a_server_of_one_era_is_translated_and_not_tried_again() {
             peer = Some(started);
             entry
         };
+        let entry = format!("{entry}sharing = \"shared\"\n");
         let gateway = TestGateway::start(&octroi(), &entry).await;
         for client in [LEGACY[1], Era::Modern, LEGACY[0]] {
             let client = connect(&gateway, client, named()).await;
@@ -199,7 +200,8 @@ async fn what_was_learned_of_a_program_survives_a_restart() {
         let script =
             format!("echo >> '{}'; exec '{}' --era {era} {only}", starts.display(), peer_binary().display());
         let n_starts = || std::fs::read(&starts).map_or(0, |lines| lines.len());
-        let entry = format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {}\n", json!(["sh", "-c", script]));
+        let command = json!(["sh", "-c", script]);
+        let entry = format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {command}\nsharing = \"shared\"\n");
         let gateway = TestGateway::start(&octroi(), &entry).await;
         let client = connect(&gateway, LEGACY[1], named()).await;
         assert_eq!(client.call_text("peer_ask", json!({})).await.as_deref(), Ok(asked), "{era}");

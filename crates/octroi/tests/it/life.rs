@@ -87,6 +87,22 @@ async fn a_server_that_hangs_is_found_out_and_started_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_answers_checks_with_errors_is_not_healthy_and_started_again() {
+    let flags = ["--era", "legacy", "--fault", "ping-error"];
+    let config = format!("{}health_interval = \"300ms\"\n", stdio_entry("peer", &flags));
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    until(&gateway, "health", "degraded").await;
+    assert_eq!(echo(&agent(&gateway).await).await, "x", "its tools work");
+    until(&gateway, "health", "unhealthy").await;
+    let deadline = Instant::now() + SOON * 2;
+    while server(&gateway).await["restarts"].as_u64() < Some(1) {
+        assert!(Instant::now() < deadline, "{}", server(&gateway).await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_beyond_the_queue_are_refused_at_once() {
     let gateway = gateway("max_concurrency = 1\nqueue = 1").await;
     let client = agent(&gateway).await;
@@ -229,5 +245,23 @@ async fn the_demo_server_shows_an_approval() {
     assert_eq!(client.call_text("demo_read_notes", json!({})).await.as_deref(), Ok("buy bread"));
     let long = client.call("demo_write_note", json!({"text": "x".repeat(1_001)})).await.expect("a result");
     assert_eq!(long["isError"], true, "{long}");
+    gateway.stop().await;
+}
+
+/// A server that hangs while it starts is tried three times, a second apart, before that counts as one failure.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_answer_in_time_is_tried_three_times() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let starts = directory.path().join("starts");
+    let script = format!("echo start >> {}; exec sleep 100", starts.display());
+    let command = json!(["sh", "-c", script]);
+    let config =
+        format!("[[mcp.servers]]\nname = \"hangs\"\ncommand = {command}\nconnect_timeout = \"300ms\"\n");
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    let begun = Instant::now();
+    until(&gateway, "state", "failed").await;
+    assert!(begun.elapsed() > Duration::from_secs(2), "a second between two tries");
+    let starts = std::fs::read_to_string(starts).expect("it was started");
+    assert_eq!(starts.lines().count(), 3);
     gateway.stop().await;
 }

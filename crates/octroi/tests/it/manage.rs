@@ -123,7 +123,7 @@ async fn the_command_line_says_what_is_running() {
     let data = gateway.directory().join("data");
     let expected: [(&[&str], i32, &[&str]); 13] = [
         (&["test", "peer"], 0, &["peer answers (running"]),
-        (&["status"], 0, &["1 of 2 servers running", "peer", "healthy", "16 tools", "talker", "stopped"]),
+        (&["status"], 0, &["1 of 2 servers running", "NAME", "peer", "healthy", "16", "talker", "stopped"]),
         (&[], 0, &["1 of 2 servers running"]),
         (&["list", "--json"], 0, &["[{\"name\":\"peer\""]),
         (&["get", "peer"], 0, &["state", "running", "transport", "stdio"]),
@@ -184,6 +184,10 @@ async fn figures_are_for_people() {
         memory.is_some_and(|bytes| bytes.parse::<u64>().is_ok_and(|bytes| bytes > 100_000)),
         "{memory:?}"
     );
+    command(&gateway, 0, &["restart", "peer"]).await;
+    let page = fetch(admin.trim()).await.expect("a page");
+    let restarts = "octroi_server_restarts_total{server=\"peer\"} 1";
+    assert!(String::from_utf8_lossy(&page.body).contains(restarts), "{page:?}");
     assert_eq!(fetch(octroi_testkit::gateway::AGENT_TOKEN).await.expect("an answer").status, 403);
     assert_eq!(fetch("wrong").await.expect("an answer").status, 401);
     gateway.stop().await;

@@ -26,15 +26,27 @@ fn config() -> String {
         "[mcp]\nauto_reload = false\n{}risk_overrides = {{ add = \"high\", reword = \"low\" }}\n\
          [[mcp.servers]]\nname = \"broken\"\nstart = \"lazy\"\ncommand = [\"false\"]\n\
          [[tokens]]\ntoken = \"{OTHER_TOKEN}\"\nrole = \"agent\"\nagent_id = \"other\"\n\
+         [[tokens]]\ntoken = \"{ANA}\"\nrole = \"human\"\nuser = \"ana\"\n\
+         [[tokens]]\ntoken = \"{BOB}\"\nrole = \"human\"\nuser = \"bob\"\n\
+         [[agents]]\nid = \"tester\"\nowner = \"ana\"\n[[agents]]\nid = \"other\"\nowner = \"bob\"\n\
          [policy]\nprofile = \"guarded\"\nproposals = true\n[approvals]\nwait = false\n",
         stdio_entry("peer", &["--fault", "reword"])
     )
 }
 
+/// The tokens of two members: of the owner of the agent `tester`, and of a stranger.
+const ANA: &str = "ana-s-token-of-this-test";
+const BOB: &str = "bob-s-token-of-this-test";
+
 /// A gateway and its clients.
 struct TestSetup {
     gateway: TestGateway,
+    /// The administrator.
     person: TestClient,
+    /// The owner of the agent `tester`.
+    owner: TestClient,
+    /// A member who owns another agent.
+    stranger: TestClient,
     /// The agent `tester`.
     agent: TestClient,
     other: TestClient,
@@ -51,6 +63,8 @@ impl TestSetup {
         assert_eq!(outcome(&person.call("servers_test", json!({"name": "peer"})).await), "done");
         Self {
             person,
+            owner: as_holder(&gateway, ANA, Era::Modern).await,
+            stranger: as_holder(&gateway, BOB, Era::Modern).await,
             agent: connect(&gateway, Era::Modern, ClientOptions::default()).await,
             other: as_holder(&gateway, OTHER_TOKEN, Era::Modern).await,
             gateway,
@@ -135,6 +149,8 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         | ResourceKind::PendingApprovals
         | ResourceKind::HeldPins
         | ResourceKind::Agents
+        | ResourceKind::Users
+        | ResourceKind::Tokens
         | ResourceKind::ActivePolicy
         | ResourceKind::ActivePolicyAlias
         | ResourceKind::RecentAudit => entry.uri.to_owned(),

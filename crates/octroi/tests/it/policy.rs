@@ -173,8 +173,9 @@ async fn from_a_file_to_an_active_policy_and_back() {
         [[deny]]
         id = "no-secrets"
         $ octroi policy show --history
-           2  active      2027-01-31T12:00:00.000Z  admin
-           1  superseded  2027-01-31T12:00:00.000Z  admin
+        VERSION  STATUS      CREATED AT                AUTHOR
+              2  active      2027-01-31T12:00:00.000Z  admin
+              1  superseded  2027-01-31T12:00:00.000Z  admin
         $ octroi policy apply --version 1 --yes | tail -n 1
         global policy version 3 is active; undo with `octroi policy apply --version 2 --global`
         $ octroi policy apply --version 9 --yes
@@ -243,11 +244,11 @@ async fn what_becomes_of_a_call_and_why() {
         deny_continue: Planning mode cannot use tools with side effects
         $ octroi policy why peer.echo '[1]'
         error: `[1]` is not a JSON object
-        hint: octroi policy why peer.echo '{"path": "/tmp"}'
-        [exit 1]
+        hint: write the arguments as in `octroi policy why peer.echo '{"path": "/tmp"}'`
+        [exit 2]
         $ octroi policy why peer.ecco
         error: unknown tool `peer.ecco`; did you mean peer_echo?
-        hint: `octroi list` shows the servers
+        hint: `octroi tools` lists all tools, `octroi list` the servers
         [exit 1]
         $ octroi policy explain --agent tester
         Agent tester has the profile guarded and is in mode execution.
@@ -370,7 +371,7 @@ async fn problems_are_listed_with_their_lines() {
         [exit 1]
         $ octroi policy test test.toml
         FAIL  echo: expects ask, got deny
-        error: 1 of 1 tests failed
+        error: 1 of 1 test failed
         hint: `octroi policy check test.toml` lists the lines
         [exit 1]
         $ octroi policy check test.toml --json
@@ -400,7 +401,7 @@ async fn problems_are_listed_with_their_lines() {
         $ octroi policy test test.toml --data .
         warning: no gateway is running: syntax, examples and tests are checked with what names of tools tell, but not whether tools exist
         FAIL  echo: expects ask, got deny
-        error: 1 of 1 tests failed
+        error: 1 of 1 test failed
         hint: `octroi policy check test.toml` lists the lines
         [exit 1]
         $ octroi policy why peer.echo --data .

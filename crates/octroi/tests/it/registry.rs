@@ -115,25 +115,26 @@ async fn lists_are_asked_for_again_and_changes_are_heard_of() {
 async fn the_command_line_lists_tools() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     expect![[r#"
-        two_add              high      data.write
-        two_ask              medium    unknown
+        WIRE NAME            RISK LEVEL  SIDE EFFECT TAGS          HIDDEN BECAUSE
+        two_add              high        data.write
+        two_ask              medium      unknown
         two_calls_count      low
         two_cancelled_count  low
-        two_echo             low         hidden: nobody needs it twice
+        two_echo             low                                   nobody needs it twice
         two_fail             low
-        two_grow             high      data.write
+        two_grow             high        data.write
         two_image            low
         two_link             low
-        two_log              medium    data.write, network.http
-        two_protocol_error   medium    unknown
-        two_roots            medium    unknown
+        two_log              medium      data.write, network.http
+        two_protocol_error   medium      unknown
+        two_roots            medium      unknown
         two_route            low
-        two_sample           medium    unknown
-        two_slow             medium    unknown
+        two_sample           medium      unknown
+        two_slow             medium      unknown
         two_t0001            low
         two_t0002            low
         two_t0003            low
-        two_touch            critical  fs.delete, payments
+        two_touch            critical    fs.delete, payments
         look closer with `octroi tools show TOOL`
     "#]]
     .assert_eq(&command(&gateway, 0, &["tools", "--server", "two"]).await);
@@ -213,6 +214,7 @@ async fn the_example_of_a_server_works() {
     assert!(command(&gateway, 0, &["test", "echo-math"]).await.contains("echo-math answers"));
     assert!(command(&gateway, 0, &["logs", "echo-math"]).await.contains("echo-math is ready"));
     expect![[r#"
+        WIRE NAME               RISK LEVEL
         echo-math_echo          low
         echo-math_get_quotient  low
         echo-math_get_sum       low

@@ -16,7 +16,7 @@ use crate::processes::descendants;
 const LEGACY: Era = Era::Legacy("2025-11-25");
 
 /// The script of an installed server.
-fn script(path: &str) -> PathBuf {
+pub(crate) fn script(path: &str) -> PathBuf {
     let node_modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/peers/node/node_modules");
     let script = node_modules.join("@modelcontextprotocol").join(path);
     assert!(

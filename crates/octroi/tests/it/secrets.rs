@@ -53,7 +53,7 @@ async fn secrets_of_the_configuration_and_of_errors_are_shown_to_nobody() {
     let answer = format!("{:?}", client.call("t_get_x", arguments).await);
     assert!(answer.contains("-32055") && answer.contains("login with password=[redacted"), "{answer}");
     let other = format!("{:?}", client.call("down_anything", json!({})).await);
-    let status = manage::command(&gateway, 0, &["status"]).await;
+    let status = manage::command(&gateway, 1, &["status"]).await;
     assert!(status.contains("cannot connect to http://127.0.0.1:1"), "{status}");
     let details = manage::command(&gateway, 0, &["get", "down"]).await;
     let logs = manage::command(&gateway, 0, &["logs", "t"]).await;
@@ -83,7 +83,7 @@ async fn an_unusable_key_is_reported_to_people() {
     let answer = format!("{:?}", client.call("peer_echo", json!({"text": "x"})).await);
     assert!(answer.contains("the gateway has no key to encrypt approvals with"), "{answer}");
     assert!(!answer.contains(&*gateway.directory().to_string_lossy()), "{answer}");
-    let status = manage::command(&gateway, 0, &["status"]).await;
+    let status = manage::command(&gateway, 1, &["status"]).await;
     assert!(status.contains("master.key of the data directory cannot be used"), "{status}");
     gateway.stop().await;
 }

@@ -35,6 +35,18 @@ pub(crate) struct FailedCheck {
 struct Baseline {
     #[serde(default)]
     expected: Vec<Expected>,
+    /// Scenarios that fail directly.
+    #[serde(default)]
+    direct: Vec<Direct>,
+}
+
+#[derive(Deserialize)]
+struct Direct {
+    revision: String,
+    /// How the names of the scenarios begin.
+    scenarios: String,
+    reason: String,
+    fault: String,
 }
 
 #[derive(Deserialize)]
@@ -80,8 +92,15 @@ struct Check {
 pub(crate) fn differences(baseline: &str) -> String {
     let text = std::fs::read_to_string(directory().join(baseline)).expect("the baseline can be read");
     let baseline: Baseline = toml::from_str(&text).expect("the baseline is valid");
+    let mut direct = String::new();
+    for Direct { revision, scenarios, reason, fault } in &baseline.direct {
+        let _ = write!(
+            direct,
+            "\nAt {revision}, only `{scenarios}…` fail directly, by fault of {fault}. {reason}\n"
+        );
+    }
     if baseline.expected.is_empty() {
-        return "No check differs.\n".to_owned();
+        return format!("No check differs.\n{direct}");
     }
     let mut table = String::from(
         "| revision | `era` | checks that differ | fault of | reason |\n|---|---|---|---|---|\n",
@@ -91,7 +110,26 @@ pub(crate) fn differences(baseline: &str) -> String {
         let (through, checks) = (through.join(", "), checks.join(", "));
         let _ = writeln!(table, "| {revision} | {through} | {checks} | {fault} | {reason} |");
     }
-    table
+    table + &direct
+}
+
+/// Fails on a scenario that fails directly without a reason in the baseline, and on a reason without such a scenario.
+pub(crate) fn judge_direct(baseline: &str, revision: &str, report: &SuiteReport) {
+    let text = std::fs::read_to_string(directory().join(baseline)).expect("the baseline can be read");
+    let baseline: Baseline = toml::from_str(&text).expect("the baseline is valid");
+    let is_known = |scenario: &str, direct: &Direct| {
+        direct.revision == revision && scenario.starts_with(&direct.scenarios)
+    };
+    let failing = report.iter().filter(|(_, tally)| !tally.failed.is_empty());
+    let failing: Vec<&String> = failing.map(|(scenario, _)| scenario).collect();
+    for scenario in &failing {
+        let is_known = baseline.direct.iter().any(|direct| is_known(scenario, direct));
+        assert!(is_known, "{revision}: {scenario} fails directly: {:?}", report[*scenario].failed);
+    }
+    for direct in baseline.direct.iter().filter(|direct| direct.revision == revision) {
+        let is_met = failing.iter().any(|scenario| is_known(scenario, direct));
+        assert!(is_met, "{revision}: {} passes directly now", direct.scenarios);
+    }
 }
 
 /// Fails on a complaint that the baseline does not expect, and on an expectation that is not met.

@@ -1,7 +1,8 @@
-//! Agents are notified about their own proposals, and not about the proposals of others.
+//! Who is notified: every session of a change that concerns all, and agents of their own proposals only.
 
 use std::time::Duration;
 
+use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::client::watch::Watch;
 use octroi_testkit::gateway::TestGateway;
@@ -70,6 +71,99 @@ async fn agents_that_may_not_propose_watch_nothing_of_octroi() {
         let refused =
             agent.request("resources/subscribe", json!({ "uri": uri })).await.expect_err("not there");
         assert!(refused.to_string().contains("unknown resource"), "{refused}");
+    }
+    gateway.stop().await;
+}
+
+/// A server of a few lines that has a resource and reports no changes.
+const SILENT: &str = r#"
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed 's/^{"jsonrpc":"2.0","id":\([0-9]*\).*/\1/')
+  case "$line" in
+    *'"notifications/'*) continue ;;
+    *'"initialize"'*)
+      result='"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},"serverInfo":{"name":"silent","version":"0"}}' ;;
+    *'"resources/list"'*) result='"result":{"resources":[{"uri":"note://one","name":"one"}]}' ;;
+    *'"resources/templates/list"'*) result='"result":{"resourceTemplates":[]}' ;;
+    *'"ping"'*) result='"result":{}' ;;
+    *) result='"error":{"code":-32601,"message":"Method not found"}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$result"
+done
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscriptions_that_a_server_does_not_have_are_refused_with_their_own_codes() {
+    let command = json!(["sh", "-c", SILENT]);
+    let config = format!("[[mcp.servers]]\nname = \"silent\"\nera = \"legacy\"\ncommand = {command}\n");
+    let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+    let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
+    let uri = {
+        let listed = agent.request("resources/list", json!({})).await.expect("a list");
+        listed["resources"][0]["uri"].as_str().expect("a resource").to_owned()
+    };
+    for (method, code, word) in [
+        ("resources/subscribe", -32960, "subscribe_unsupported"),
+        ("resources/unsubscribe", -32961, "unsubscribe_unsupported"),
+    ] {
+        let refused = agent.request(method, json!({ "uri": uri })).await.expect_err("it has none");
+        assert_eq!(refused.code(), Some(code), "{refused}");
+        assert!(format!("{refused:?}").contains(word), "{refused:?}");
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_resource_has_the_number_of_the_clients_era() {
+    let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"\nproposals = true")).await;
+    for (era, code) in [(Era::Modern, -32602), (Era::Legacy("2025-11-25"), -32002)] {
+        let (agent, person) =
+            (connect(&gateway, era, ClientOptions::default()).await, person(&gateway, era).await);
+        for (client, uri) in [
+            (&agent, "resource://nothing/like/this"),
+            (&person, "resource://nothing/like/this"),
+            (&agent, "nobody://x"),
+            (&person, "nobody://x"),
+            (&agent, "resource://agents/other/policy/state"),
+        ] {
+            let unknown = client.request("resources/read", json!({ "uri": uri })).await.expect_err("unknown");
+            assert_eq!(unknown.code(), Some(code), "{era:?} {uri}: {unknown}");
+        }
+    }
+    let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
+    let unknown =
+        agent.request("resources/subscribe", json!({"uri": "nobody://x"})).await.expect_err("unknown");
+    assert_eq!(unknown.code(), Some(-32002), "{unknown}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_session_hears_of_a_change_also_when_another_is_gone() {
+    let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"")).await;
+    let legacy = Era::Legacy("2025-11-25");
+    let mut clients = Vec::new();
+    for era in [legacy, Era::Modern] {
+        clients.push(connect(&gateway, era, ClientOptions::default()).await);
+        clients.push(connect(&gateway, era, ClientOptions::default()).await);
+        clients.push(as_holder(&gateway, OTHER_TOKEN, era).await);
+    }
+    let old =
+        TestClient::connect(gateway.sse_transport(), Era::Legacy("2024-11-05"), ClientOptions::default());
+    clients.push(old.await.expect("a client of the old transport"));
+    let mut watching = Vec::new();
+    for client in &clients {
+        watching.push(client.watch(Watch::tools()).await.expect("a stream"));
+    }
+    // Sessions whose streams are gone, without a goodbye.
+    for n_gone in [3, 0] {
+        drop(watching.remove(n_gone));
+    }
+    for round in 0..2 {
+        clients[0].call("peer_grow", json!({})).await.expect("a result");
+        let heard = watching.iter_mut().map(|news| news.next(SOON));
+        let heard = futures_util::future::join_all(heard).await;
+        let n_heard = heard.iter().flatten().count();
+        assert_eq!(n_heard, watching.len(), "round {round}: {heard:?}");
     }
     gateway.stop().await;
 }

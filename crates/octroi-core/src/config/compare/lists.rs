@@ -10,7 +10,7 @@ use super::{ConfigChange, Consequence};
 use crate::agent::{AgentContext, Mode, Profile};
 use crate::config::show::Setting;
 use crate::config::{AgentSpec, Config, QuotaSpec};
-use crate::principal::{Principal, TokenHash};
+use crate::principal::{TokenEntry, TokenHash, TokenHolder};
 
 /// Entries that only one side has, each of which needs a person.
 pub(super) fn differences(title: &str, before: &[Vec<Setting>], after: &[Vec<Setting>]) -> Vec<ConfigChange> {
@@ -34,8 +34,8 @@ pub(super) fn differences(title: &str, before: &[Vec<Setting>], after: &[Vec<Set
 
 /// Merges the tokens: those that are gone are not accepted any more, new ones wait for a person.
 pub(super) fn tokens(kept: &mut Config, new: &Config, changes: &mut Vec<ConfigChange>) {
-    let mut change = |principal: &Principal, hash: &TokenHash, before, after, consequence| {
-        let setting = format!("token {} ({}…)", principal.token, hex::encode(&hash[..4]));
+    let mut change = |entry: &TokenEntry, hash: &TokenHash, before, after, consequence| {
+        let setting = format!("token {} ({}…)", entry.label, hex::encode(&hash[..4]));
         changes.push(ConfigChange { setting, before, after, consequence });
     };
     let mut hashes: Vec<TokenHash> =
@@ -43,7 +43,7 @@ pub(super) fn tokens(kept: &mut Config, new: &Config, changes: &mut Vec<ConfigCh
     hashes.sort_unstable();
     hashes.dedup();
     for hash in &hashes {
-        let (before, after) = (kept.tokens.find_hash(hash).cloned(), new.tokens.find_hash(hash));
+        let (before, after) = (kept.tokens.find(hash).cloned(), new.tokens.find(hash));
         match (before, after) {
             (Some(before), None) => {
                 kept.tokens.remove(hash);
@@ -72,20 +72,22 @@ pub(super) fn tokens(kept: &mut Config, new: &Config, changes: &mut Vec<ConfigCh
     }
 }
 
-fn holder(principal: &Principal) -> String {
-    match &principal.agent_id {
-        Some(agent) => format!("role {}, agent {agent}, label {}", principal.role.as_str(), principal.token),
-        None => format!("role {}, label {}", principal.role.as_str(), principal.token),
-    }
+fn holder(entry: &TokenEntry) -> String {
+    let role = entry.holder.kind().as_str();
+    let whose = match &entry.holder {
+        TokenHolder::Person { user, is_admin: true } => format!(", user {user}, admin"),
+        TokenHolder::Person { user, is_admin: false } => format!(", user {user}"),
+        TokenHolder::Agent(agent) => format!(", agent {agent}"),
+        TokenHolder::Service => String::new(),
+    };
+    format!("role {role}{whose}, label {}", entry.label)
 }
 
-/// Whether a token stands for the same holder, apart from the number of its entry. Quotas are matched by
-/// labels, so a label that somebody wrote stays.
-fn is_same_holder(before: &Principal, after: &Principal) -> bool {
-    let is_default = |one: &Principal| one.token == one.id;
-    before.role == after.role
-        && before.agent_id == after.agent_id
-        && (before.token == after.token || (is_default(before) && is_default(after)))
+/// Whether a token stands for the same holder. Quotas are matched by labels, so a label that somebody wrote stays.
+fn is_same_holder(before: &TokenEntry, after: &TokenEntry) -> bool {
+    let is_default = |one: &TokenEntry| one.label == TokenEntry::default_label(&one.holder);
+    before.holder == after.holder
+        && (before.label == after.label || (is_default(before) && is_default(after)))
 }
 
 /// Merges the agents, field by field. An agent without an entry has the default settings.
@@ -138,6 +140,7 @@ fn without_settings(id: &Arc<str>) -> AgentSpec {
         spec_hash: None,
         is_spec_frozen: false,
         blacklist: None,
+        owner: None,
         policy: None,
     }
 }
@@ -158,8 +161,11 @@ fn agent(
         spec_hash,
         is_spec_frozen,
         blacklist,
+        owner,
         policy: _,
     } = new;
+    // The owner decides about its calls.
+    fields.field(&["owner"], &mut kept.owner, owner, ask);
     fields.field(&["profile"], &mut kept.profile, profile, |before, after| {
         // Without one of its own, it has that of `[policy]`, which is `old_profile` as long as it waits.
         let in_effect = before.unwrap_or(old_profile);

@@ -6,7 +6,7 @@ use super::fields::{FieldMerger, ask, at_most, harmless, narrows};
 use crate::agent::Profile;
 use crate::config::{
     ApprovalsSection, AuditSection, AutoReload, ClientLimits, Durability, KeptResults, McpSection,
-    PinsSection, PolicySection, ServerSection,
+    NotifySection, PinsSection, PolicySection, ServerSection, WrongTokenLimits,
 };
 use crate::pin::{NewTools, PinPolicy};
 
@@ -15,6 +15,8 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
         listen,
         listen_origin: _,
         allowed_hosts,
+        tls,
+        trusted_proxies,
         allowed_origins,
         body_bytes,
         session_idle,
@@ -25,6 +27,10 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
     fields.field(&["listen"], &mut kept.listen, listen, ask);
     fields.field(&["allowed_hosts"], &mut kept.allowed_hosts, allowed_hosts, |before, after| {
         narrows(before, after)
+    });
+    fields.field(&["tls_cert", "tls_key"], &mut kept.tls, tls, ask);
+    fields.field(&["trusted_proxies"], &mut kept.trusted_proxies, trusted_proxies, |before, after| {
+        after.iter().all(|proxy| before.contains(proxy))
     });
     fields.field(&["allowed_origins"], &mut kept.allowed_origins, allowed_origins, |before, after| {
         narrows(before, after)
@@ -43,6 +49,7 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
         per_token,
         per_address,
         unauthenticated,
+        wrong_tokens,
         header_timeout,
         body_timeout,
         write_timeout,
@@ -58,6 +65,11 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
     fields.field(&["max_connections_per_token"], &mut kept.per_token, per_token, at_most);
     fields.field(&["max_connections_per_address"], &mut kept.per_address, per_address, at_most);
     fields.field(&["max_new_connections"], &mut kept.unauthenticated, unauthenticated, at_most);
+    let WrongTokenLimits { per_address, per_token, window } = wrong_tokens;
+    let kept_wrong = &mut kept.wrong_tokens;
+    fields.field(&["max_wrong_tokens_per_address"], &mut kept_wrong.per_address, per_address, at_most);
+    fields.field(&["max_wrong_tokens_per_token"], &mut kept_wrong.per_token, per_token, at_most);
+    fields.field(&["wrong_token_window"], &mut kept_wrong.window, window, |before, after| after >= before);
     fields.field(&["header_timeout"], &mut kept.header_timeout, header_timeout, at_most);
     fields.field(&["body_timeout"], &mut kept.body_timeout, body_timeout, at_most);
     fields.field(&["write_timeout"], &mut kept.write_timeout, write_timeout, at_most);
@@ -71,7 +83,15 @@ fn client_limits(fields: &mut FieldMerger<'_>, kept: &mut ClientLimits, new: &Cl
 }
 
 pub(super) fn mcp(fields: &mut FieldMerger<'_>, kept: &mut McpSection, new: &McpSection) {
-    let McpSection { enabled, auto_reload, health_check_interval, wire_name_max, list_wait } = new;
+    let McpSection {
+        enabled,
+        auto_reload,
+        health_check_interval,
+        health_retention,
+        wire_name_max,
+        list_wait,
+    } = new;
+    fields.field(&["health_retention"], &mut kept.health_retention, health_retention, harmless);
     fields.field(&["list_wait"], &mut kept.list_wait, list_wait, harmless);
     fields.field(&["wire_name_max"], &mut kept.wire_name_max, wire_name_max, harmless);
     fields.field(&["enabled"], &mut kept.enabled, enabled, |_, after| !after);
@@ -153,12 +173,27 @@ fn pin_rank(policy: PinPolicy) -> u8 {
     }
 }
 
+pub(super) fn notify(fields: &mut FieldMerger<'_>, kept: &mut NotifySection, new: &NotifySection) {
+    let NotifySection { about, command, webhook, desktop, every, timeout } = new;
+    fields.field(&["about"], &mut kept.about, about, harmless);
+    // Nobody may start a program or send what agents do elsewhere by writing a file.
+    fields.field(&["command", "args", "env"], &mut kept.command, command, |_, after| after.is_none());
+    fields.field(&["webhook", "headers"], &mut kept.webhook, webhook, |_, after| after.is_none());
+    fields.field(&["desktop"], &mut kept.desktop, desktop, harmless);
+    fields.field(&["every"], &mut kept.every, every, harmless);
+    fields.field(&["timeout"], &mut kept.timeout, timeout, harmless);
+}
+
 pub(super) fn audit(fields: &mut FieldMerger<'_>, kept: &mut AuditSection, new: &AuditSection) {
     // Handlers are compared as a list.
-    let AuditSection { durability, retention, argument_bytes, results, handlers: _ } = new;
+    let AuditSection { durability, retention, max_bytes, argument_bytes, results, handlers: _ } = new;
     fields.field(&["durability"], &mut kept.durability, durability, |_, after| *after == Durability::Full);
     fields.field(&["retention"], &mut kept.retention, retention, |before, after| {
         let kept = |retention: &Option<Duration>| retention.unwrap_or(Duration::MAX);
+        kept(after) >= kept(before)
+    });
+    fields.field(&["max_bytes"], &mut kept.max_bytes, max_bytes, |before, after| {
+        let kept = |max_bytes: &Option<u64>| max_bytes.unwrap_or(u64::MAX);
         kept(after) >= kept(before)
     });
     fields.field(&["max_argument_bytes"], &mut kept.argument_bytes, argument_bytes, |before, after| {

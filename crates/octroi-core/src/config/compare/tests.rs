@@ -143,7 +143,7 @@ const CASES: &[Case] = &[
         "role = \"agent\"",
         "role = \"human\"",
         "token agent:coder (7692c3ad…)!",
-        "token human-1 (7692c3ad…)!",
+        "token admin (7692c3ad…)!",
     ),
     ("[server]\n", "", "listen = \"127.0.0.1:1\"", "server: listen!", "server: listen!"),
     ("[server]\n", "", "allowed_hosts = [\"x\"]", "server: allowed_hosts!", "server: allowed_hosts"),
@@ -172,6 +172,7 @@ const CASES: &[Case] = &[
         "mcp: health_check_interval",
         "mcp: health_check_interval",
     ),
+    ("[mcp]\n", "", "health_retention = \"1d\"", "mcp: health_retention", "mcp: health_retention"),
     ("[policy]\n", "", "profile = \"open\"", "policy: profile!", "policy: profile"),
     ("[policy]\n", "", "profile = \"strict\"", "policy: profile", "policy: profile!"),
     ("[policy]\n", "", "proposals = true", "policy: proposals!", "policy: proposals"),
@@ -181,8 +182,35 @@ const CASES: &[Case] = &[
     ("[approvals]\n", "", "expires = \"2h\"", "approvals: expires!", "approvals: expires"),
     ("[approvals]\n", "", "grant_expires = \"1m\"", "approvals: grant_expires", "approvals: grant_expires!"),
     ("[pins]\n", "", "mode = \"ask\"", "pins: mode", "pins: mode!"),
+    (
+        "[notify]\n",
+        "",
+        "command = \"./tell\"",
+        "notify: command! notify: args!",
+        "notify: command notify: args",
+    ),
+    ("[notify]\ncommand = \"./tell\"\n", "", "args = [\"x\"]", "notify: args!", "notify: args!"),
+    ("[notify]\n", "", "webhook = \"https://evil.example/x\"", "notify: webhook!", "notify: webhook"),
+    (
+        "[notify]\n",
+        "webhook = \"https://a.example/x\"",
+        "webhook = \"https://a.example/y\"",
+        "notify: webhook!",
+        "notify: webhook!",
+    ),
+    ("[notify]\n", "", "desktop = true", "notify: desktop", "notify: desktop"),
+    ("[notify]\n", "", "about = [\"approvals\"]", "notify: about", "notify: about"),
+    (
+        "[notify]\n",
+        "",
+        "every = \"1m\"\ntimeout = \"1s\"",
+        "notify: every notify: timeout",
+        "notify: every notify: timeout",
+    ),
     ("[audit]\n", "", "durability = \"full\"", "audit: durability", "audit: durability!"),
     ("[audit]\n", "", "retention = \"1d\"", "audit: retention!", "audit: retention"),
+    ("[audit]\n", "", "max_bytes = 1000000000", "audit: max_bytes!", "audit: max_bytes"),
+    ("[audit]\n", "", "max_bytes = 0", "audit: max_bytes", "audit: max_bytes!"),
     ("[audit]\n", "", "results = \"none\"", "audit: results!", "audit: results"),
     ("[audit]\n", "", "max_argument_bytes = 1", "audit: max_argument_bytes!", "audit: max_argument_bytes"),
     (
@@ -251,7 +279,7 @@ fn of_a_mixed_change_only_the_harmless_part_takes_effect() {
     assert_eq!(server.access.deny_tools, ["x"]);
     assert!(comparison.effective.settings.tokens.is_empty(), "the old token is gone, the new one waits");
     let waiting: Vec<&str> = comparison.waiting().map(|change| change.setting.as_str()).collect();
-    assert_eq!(waiting, ["server a: command", "server b", "token human-1 (3fc4ccfe…)"]);
+    assert_eq!(waiting, ["server a: command", "server b", "token admin (3fc4ccfe…)"]);
 }
 
 #[test]

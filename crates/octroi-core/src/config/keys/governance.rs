@@ -2,7 +2,7 @@
 
 use super::{Key, Kind, RISKS, Word, key, names};
 use crate::agent::{Mode, Profile};
-use crate::config::{DenialStyle, Durability, KeptResults};
+use crate::config::{DenialStyle, Durability, KeptResults, Told};
 use crate::pin::{NewTools, PinPolicy};
 
 /// The `kind` of an audit handler, as written.
@@ -43,6 +43,9 @@ pub(in crate::config) const HANDLERS: [Word<HandlerWord>; 4] = [
     ("otlp", HandlerWord::Otlp, &[]),
 ];
 
+pub(in crate::config) const TOLD: [Word<Told>; 2] =
+    [(Told::Approvals.as_str(), Told::Approvals, &[]), (Told::Quarantine.as_str(), Told::Quarantine, &[])];
+
 /// `[policy]`.
 pub const POLICY: &[Key] = &[
     key("profile", Kind::Words(|| names(&PROFILES)), "guarded", "The profile of agents without their own."),
@@ -77,6 +80,7 @@ pub const AGENT: &[Key] = &[
         "payments, cloud.key_delete",
         "Side effects it must not have; replaces the default.",
     ),
+    key("owner", Kind::Text, "\"admin\"", "The user it belongs to, who decides about its calls."),
     key("policy", Kind::Text, "none", "The policy file of this agent."),
 ];
 
@@ -143,6 +147,51 @@ pub const PINS: &[Key] = &[
     key("lock", Kind::Text, "octroi.lock beside the file", "The lock file with the accepted definitions."),
 ];
 
+/// `[notify]`.
+pub const NOTIFY: &[Key] = &[
+    key(
+        "about",
+        Kind::Texts,
+        "approvals, quarantine",
+        "What is told: `approvals` are calls that begin to wait for approval, `quarantine` definitions of tools that are \
+        quarantined.",
+    ),
+    key(
+        "command",
+        Kind::Command,
+        "none",
+        "A program that gets each notice as JSON on its standard input, alone or with its arguments; never run through a \
+        shell.",
+    ),
+    key("args", Kind::Texts, "none", "More arguments."),
+    key(
+        "env",
+        Kind::TextMap,
+        "none",
+        "Environment variables for the program, besides the few that every program gets.",
+    ),
+    key(
+        "webhook",
+        Kind::Text,
+        "none",
+        "Where each notice is posted as JSON: an https:// address, or an http:// address of this machine.",
+    ),
+    key("headers", Kind::TextMap, "none", "Headers for every request to the webhook."),
+    key(
+        "desktop",
+        Kind::Flag,
+        "false",
+        "Whether the desktop of this machine shows each notice: `notify-send` on Linux, `osascript` on macOS.",
+    ),
+    key(
+        "every",
+        Kind::Duration,
+        "10s",
+        "The shortest time between two notices; what happens meanwhile is told together.",
+    ),
+    key("timeout", Kind::Duration, "10s", "For one delivery."),
+];
+
 /// `[audit]`.
 pub const AUDIT: &[Key] = &[
     key(
@@ -155,8 +204,14 @@ pub const AUDIT: &[Key] = &[
     key(
         "retention",
         Kind::DurationOrOff,
-        "false",
+        "90d",
         "How long records are kept, at least `1d`; `false` keeps them forever.",
+    ),
+    key(
+        "max_bytes",
+        Kind::Count(0),
+        "10000000000",
+        "The maximum size of the log; beyond it the oldest records are removed. 0 for no limit.",
     ),
     key("max_argument_bytes", Kind::Count(0), "4096", "How many bytes of a call's arguments are kept."),
     key("results", Kind::Words(|| names(&KEPT_RESULTS)), "summary", "How much of a call's result is kept."),

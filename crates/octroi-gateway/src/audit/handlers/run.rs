@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use octroi_core::audit::Kind;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -201,9 +202,13 @@ impl HandlerTask {
     fn batch(&self, progress: &mut DeliveryPosition, records: Vec<Record>) -> Vec<Delivery> {
         let dropped =
             progress.dropped.map(|(first, last)| Delivery::Dropped { first, last, at_ms: self.log.now_ms() });
-        let selected = records.into_iter().filter(|record| {
+        let selected = records.into_iter().flat_map(|record| {
+            // A decision repeats the record that contains it, so only who names its kind gets it.
+            let wants_decision = self.options.names(Kind::PolicyDecision.as_str());
+            let decision = wants_decision.then(|| record.decision()).flatten();
             // A record that cannot be parsed is included rather than lost.
-            record.entry().map_or(true, |entry| self.options.includes(entry.kind.as_str()))
+            let is_included = record.entry().map_or(true, |entry| self.options.includes(entry.kind.as_str()));
+            decision.into_iter().chain(is_included.then_some(record))
         });
         let mut batch: Vec<Delivery> = dropped.into_iter().chain(selected.map(Delivery::Record)).collect();
         if progress.checkpoints.has_changed().unwrap_or(false) {

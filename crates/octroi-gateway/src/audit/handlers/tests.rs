@@ -15,7 +15,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::audit::{Durability, Options};
+use crate::audit::{Durability, Options, PurgeLimits};
+
+/// The limits of a purge of everything but the segment in use.
+const EVERYTHING: PurgeLimits = PurgeLimits { before_ms: Some(u64::MAX), max_bytes: None };
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -259,7 +262,7 @@ async fn a_handler_that_was_away_is_notified_of_purged_records() {
     let known = fixture.log.position();
     handler.received.lock().clear();
     fixture.record(100, Kind::ToolInvocationEnd).await;
-    assert!(fixture.log.purge(u64::MAX, Actor::SYSTEM).await.unwrap().n_segments > 1);
+    assert!(fixture.log.purge(EVERYTHING, Actor::SYSTEM).await.unwrap().n_segments > 1);
     let running = fixture.start(own(), handler_options());
     running.delivered(fixture.log.position()).await;
     running.stop().await;

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::audit::cursor::{Cursor, Step};
 use crate::audit::format::segments;
-use crate::audit::{AuditLog, Durability, Opened, Options, Report, VerifyOptions, verify};
+use crate::audit::{AuditLog, Durability, Opened, Options, PurgeLimits, Report, VerifyOptions, verify};
 
 pub(super) const AT_MS: u64 = 1_700_000_000_000;
 
@@ -21,6 +21,9 @@ pub(super) fn small() -> Options {
         ..Options::new(octroi_upstream::system_clock())
     }
 }
+
+/// The limits of a purge of everything but the segment in use.
+pub(super) const EVERYTHING: PurgeLimits = PurgeLimits { before_ms: Some(u64::MAX), max_bytes: None };
 
 pub(super) fn event(number: u64, context: &str) -> Event<'_> {
     Event {

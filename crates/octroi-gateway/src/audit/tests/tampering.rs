@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use octroi_core::audit::{Actor, Checkpoint, SigningKey, chain};
+use octroi_core::audit::{Actor, Checkpoint, Kind, SigningKey, chain};
 use tempfile::TempDir;
 
 use super::support::{
-    FramePosition, change, check, copy, event, fill, filled, frames, open, problems, small,
+    EVERYTHING, FramePosition, change, check, copy, event, fill, filled, frames, open, problems, small,
 };
 use crate::audit::format::{Header, put_frame, segment_path, segments};
 use crate::audit::{
-    Durability, LogProblem, LogReader, Options, Purged, VerifyOptions, check_proof, prove, verify,
+    Durability, LogProblem, LogReader, Options, PurgeLimits, Purged, VerifyOptions, check_proof, prove,
+    verify,
 };
 
 async fn small_log() -> (TempDir, Vec<FramePosition>) {
@@ -241,9 +242,9 @@ async fn what_was_purged_is_accepted_and_nothing_more() {
     let log = open(directory.path(), &small()).log;
     fill(&log, 30).await;
     let n_segments = segments(directory.path()).unwrap().len();
-    assert_eq!(log.purge(0, Actor::SYSTEM).await.unwrap(), Purged::default());
+    assert_eq!(log.purge(PurgeLimits::default(), Actor::SYSTEM).await.unwrap(), Purged::default());
     let before = copy(directory.path());
-    let purged = log.purge(u64::MAX, Actor::SYSTEM).await.unwrap();
+    let purged = log.purge(EVERYTHING, Actor::SYSTEM).await.unwrap();
     assert_eq!(purged.n_segments as usize, n_segments - 1);
     log.append(&event(1, ""), Durability::Os).await.unwrap();
     fill(&log, 30).await;
@@ -272,13 +273,48 @@ async fn what_was_purged_is_accepted_and_nothing_more() {
 }
 
 #[tokio::test]
+async fn a_log_that_is_too_large_loses_its_oldest_segments() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(directory.path(), &small()).log;
+    fill(&log, 30).await;
+    let sizes = || -> Vec<u64> {
+        let files = segments(directory.path()).unwrap();
+        files.iter().map(|file| fs::metadata(&file.path).unwrap().len()).collect()
+    };
+    let before = sizes();
+    let total: u64 = before.iter().sum();
+    assert!(before.len() > 4, "{before:?}");
+    let at_most = |max_bytes| PurgeLimits { before_ms: None, max_bytes: Some(max_bytes) };
+    assert_eq!(log.purge(at_most(total), Actor::SYSTEM).await.unwrap(), Purged::default());
+    // Its records are not old, and one segment less is little enough.
+    let limits = PurgeLimits { before_ms: Some(1), ..at_most(total - 1) };
+    assert_eq!(log.purge(limits, Actor::SYSTEM).await.unwrap().n_segments, 1);
+    // The segment that is being written stays, however small the limit is.
+    let purged = log.purge(at_most(0), Actor::SYSTEM).await.unwrap();
+    assert!(purged.n_segments > 1 && !sizes().is_empty(), "{purged:?}");
+    log.close().await.unwrap();
+    let report = check(directory.path());
+    assert_eq!(report.problems, []);
+    assert!(report.first_seq > 1);
+    let mut reader = LogReader::open(directory.path()).unwrap();
+    let records: Vec<_> = reader.records(1).unwrap().map(Result::unwrap).collect();
+    let purges = records.iter().filter_map(|record| {
+        let entry = record.entry().unwrap();
+        (entry.kind == Kind::AuditPurged).then(|| entry.context.to_owned())
+    });
+    let purges: Vec<String> = purges.collect();
+    assert!(purges.iter().all(|context| context.contains(r#""because":"size""#)), "{purges:?}");
+    assert!(!purges.is_empty());
+}
+
+#[tokio::test]
 async fn a_damaged_segment_is_not_purged() {
     let directory = tempfile::tempdir().unwrap();
     let log = open(directory.path(), &small()).log;
     fill(&log, 30).await;
     let frame = frames(directory.path())[1].clone();
     change(&frame.path, |bytes| bytes[frame.until - 2] ^= 1);
-    let refused = log.purge(u64::MAX, Actor::SYSTEM).await.unwrap_err();
+    let refused = log.purge(EVERYTHING, Actor::SYSTEM).await.unwrap_err();
     assert!(refused.to_string().contains("record 2 was edited"), "{refused}");
     assert!(frame.path.exists());
 }

@@ -61,7 +61,10 @@ fn calls_per_minute_are_counted_for_each() {
     let now = 100 * MINUTE_MS;
     let warned: Vec<usize> = (0..5).map(|_| call(&quotas, "a", "x", now).unwrap().len()).collect();
     assert_eq!(warned, [0, 0, 0, 1, 0], "at 80 %, once");
-    assert_eq!(call(&quotas, "a", "y", now), Err("q: 5 calls per minute are used up".to_owned()));
+    assert_eq!(
+        call(&quotas, "a", "y", now),
+        Err("quota `q` allows 5 calls per minute, which are used up".to_owned())
+    );
     assert!(call(&quotas, "b", "x", now).is_ok(), "another agent counts for itself");
     assert!(call(&quotas, "a", "x", now + 2 * MINUTE_MS).is_ok(), "later there is room again");
 }
@@ -89,7 +92,10 @@ fn calls_in_flight_are_given_back() {
     let subject = QuotaSubject { token: "t", agent: "a", tool: &slow };
     let reservation = quotas.reserve(subject, Counting::Call, 0).unwrap();
     assert_eq!(reservation.max_runtime, Some(Duration::from_secs(3)));
-    assert_eq!(quotas.reserve(subject, Counting::Call, 0).unwrap_err(), "q: 1 calls are being made already");
+    assert_eq!(
+        quotas.reserve(subject, Counting::Call, 0).unwrap_err(),
+        "quota `q` allows 1 call at a time, and it is running"
+    );
     assert!(call(&quotas, "a", "quick", 0).is_ok(), "other tools are not concerned");
     drop(reservation);
     assert!(quotas.reserve(subject, Counting::Call, 0).is_ok());
@@ -137,7 +143,7 @@ fn checking_reserves_nothing() {
     call(&quotas, "a", "x", now).expect("there is a place");
     assert_eq!(
         quotas.exceeded(subject("a"), Counting::Call, now).as_deref(),
-        Some("q: 1 calls per minute are used up")
+        Some("quota `q` allows 1 call per minute, which is used up")
     );
     assert_eq!(quotas.exceeded(subject("b"), Counting::Call, now), None);
 }

@@ -1,7 +1,7 @@
 //! Cedar policies: loaded for some tools, and asked about a call.
 
 use octroi_cedar::{Agent, CallToJudge, Policies, Schema, SessionState, Tool, ToolShape};
-use octroi_core::Role;
+use octroi_core::PrincipalKind;
 use octroi_core::arguments;
 use octroi_core::facts::Facts;
 use octroi_core::tool::Risk;
@@ -52,7 +52,7 @@ pub(crate) fn run(input: &[u8], meter: &mut Meter<'_>) {
     let facts = || Facts::of(&value, body.len() as u64, Some("/project"));
     meter("ask Cedar policies", text.len() + body.len(), &mut || {
         let judgement = policies.judge(&CallToJudge {
-            agent: Agent { id: "a", role: Role::Agent, profile: "guarded" },
+            agent: Agent { id: "a", kind: PrincipalKind::Agent, profile: "guarded" },
             tool: Tool {
                 server: "files",
                 name: "tool0",

@@ -50,6 +50,8 @@ struct Added<'a> {
     times: Option<(i64, i64)>,
     /// The number of events with the same values in the columns above, per time span.
     sorts: HashMap<(i64, [Option<&'a str>; 6]), i64>,
+    /// There are too many of them to count their events.
+    sessions: BTreeSet<&'a str>,
 }
 
 impl Sqlite {
@@ -210,14 +212,15 @@ impl<'a> Added<'a> {
             entry.ruling.map(Ruling::as_str),
         ];
         *self.sorts.entry((at_ms.div_euclid(SPAN_MS), sort)).or_default() += 1;
+        self.sessions.extend(entry.session.as_deref());
     }
 
     /// The distinct values of each column.
     fn marks(&self) -> BTreeMap<&'static str, BTreeSet<&'a str>> {
-        let mut marks: BTreeMap<&'static str, BTreeSet<&'a str>> = BTreeMap::new();
+        let mut marks = BTreeMap::from([("session", self.sessions.clone())]);
         for (_, values) in self.sorts.keys() {
             for (kind, value) in KINDS.into_iter().zip(values) {
-                marks.entry(kind).or_default().extend(value);
+                marks.entry(kind).or_default().extend(*value);
             }
         }
         marks

@@ -17,9 +17,9 @@ const CHUNKS_READ: i64 = 8;
 /// The matches so far.
 struct FoundRecord<'a> {
     filter: &'a AuditFilter,
-    before: i64,
+    before: AuditCursor,
     n_max: usize,
-    rows: Vec<(i64, AuditRow)>,
+    rows: Vec<(AuditCursor, AuditRow)>,
 }
 
 impl Sqlite {
@@ -29,12 +29,12 @@ impl Sqlite {
         before: Option<AuditCursor>,
         n_max: u32,
     ) -> Result<AuditPage, StoreError> {
-        let before = before.map_or(i64::MAX, AuditCursor::number);
+        let before = before.unwrap_or(AuditCursor::END);
         let mut found = FoundRecord { filter, before, n_max: n_max as usize, rows: Vec::new() };
         let mut next = None;
         if let Some(call_id) = &filter.call_id {
             let chunks = match CallId::parse(call_id) {
-                Some(call) => self.chunks_of_call(call, before).await?,
+                Some(call) => self.chunks_of_call(call, before.position()).await?,
                 None => Vec::new(),
             };
             for chunk in chunks {
@@ -43,11 +43,11 @@ impl Sqlite {
                 }
             }
         } else {
-            let mut blocks = self.blocks_with(filter, before).await?;
+            let mut blocks = self.blocks_with(filter, before.position()).await?;
             // One more block than is read means that there are further results.
             if blocks.len() > BLOCKS_MAX {
                 blocks.truncate(BLOCKS_MAX);
-                next = blocks.last().map(|block| block << BLOCK_BITS);
+                next = blocks.last().map(|block| AuditCursor::before(block << BLOCK_BITS));
             }
             for block in blocks {
                 let chunks = BLOCK_BITS - CHUNK_BITS;
@@ -57,10 +57,10 @@ impl Sqlite {
             }
         }
         if found.is_full() {
-            next = Some(found.rows.last().map_or(before, |(position, _)| *position));
+            next = Some(found.rows.last().map_or(before, |(cursor, _)| *cursor));
         }
         let rows = found.rows.into_iter().map(|(_, row)| row).collect();
-        Ok(AuditPage { rows, next: next.map(AuditCursor::from_number) })
+        Ok(AuditPage { rows, next })
     }
 
     /// The newest blocks before a position that may contain matches.
@@ -74,7 +74,8 @@ impl Sqlite {
 
     /// Searches chunks, the newest first; returns whether enough was found.
     async fn look_into(&self, found: &mut FoundRecord<'_>, start: i64, end: i64) -> Result<bool, StoreError> {
-        let mut end = end.min((found.before.saturating_sub(1) >> CHUNK_BITS).saturating_add(1));
+        let before = found.before.position();
+        let mut end = end.min((before.saturating_sub(1) >> CHUNK_BITS).saturating_add(1));
         while end > start && !found.is_full() {
             let chunks: Vec<Chunk> = sqlx::query_as(CHUNKS)
                 .bind(start)
@@ -104,11 +105,13 @@ impl FoundRecord<'_> {
                 break;
             }
             // A record of a newer Octroi may fail to parse.
-            if position < self.before
-                && let Ok(entry) = Entry::parse(text.as_bytes())
-                && self.filter.matches(&entry)
-            {
-                self.rows.push((position, AuditRow::new(&chunk.node, seq, &entry)));
+            if let Ok(entry) = Entry::parse(text.as_bytes()) {
+                let cursors = [AuditCursor::at(position), AuditCursor::of_decision_at(position)];
+                let events = cursors.into_iter().zip(self.filter.events(&chunk.node, seq, &entry));
+                let n_missing = self.n_max - self.rows.len();
+                let before = self.before;
+                let found = events.filter_map(|(cursor, row)| Some((cursor, row?)));
+                self.rows.extend(found.filter(|(cursor, _)| *cursor < before).take(n_missing));
             }
         }
         Ok(())
@@ -125,6 +128,7 @@ fn equalities(filter: &AuditFilter) -> impl Iterator<Item = (&'static str, &str)
         ("tool", &filter.tool),
         ("agent", &filter.agent),
         ("server", &filter.server),
+        ("session", &filter.session),
         ("decision", &filter.decision),
     ]
     .into_iter()
@@ -147,18 +151,18 @@ pub(super) fn blocks_query(filter: &AuditFilter, before: i64) -> QueryBuilder<Dr
     }
     if !filter.event_types.is_empty() {
         query.push(mark).push_bind("event_type").push(" AND value ");
-        push_one_of(&mut query, &filter.event_types);
+        push_one_of(&mut query, &filter.recorded_types());
         query.push(")");
     }
     query.push(" ORDER BY block DESC LIMIT ").push_bind(i64::try_from(BLOCKS_MAX + 1).unwrap_or(i64::MAX));
     query
 }
 
-fn push_one_of(query: &mut QueryBuilder<Driver>, values: &[String]) {
+fn push_one_of(query: &mut QueryBuilder<Driver>, values: &[&str]) {
     query.push("IN (");
     let mut list = query.separated(", ");
     for value in values {
-        list.push_bind(value);
+        list.push_bind((*value).to_owned());
     }
     query.push(")");
 }

@@ -66,6 +66,7 @@ fn every_filter() -> Vec<AuditFilter> {
         AuditFilter { tool: some(), ..any() },
         AuditFilter { agent: some(), ..any() },
         AuditFilter { server: some(), ..any() },
+        AuditFilter { session: some(), ..any() },
         AuditFilter { decision: some(), ..any() },
         AuditFilter { text: some(), ..any() },
         AuditFilter { tool: some(), agent: some(), since_ms: Some(1), text: some(), ..any() },
@@ -112,7 +113,7 @@ async fn all_events_of_a_call_are_found_whenever_they_came() {
         page.rows.iter().map(|row| row.seq).collect::<Vec<_>>()
     };
     assert_eq!(found(call(1), None).await, [n_others + 1, n_others, 3, 1]);
-    assert_eq!(found(call(1), Some(AuditCursor::from_number(2))).await, [1]);
+    assert_eq!(found(call(1), Some(AuditCursor::before(2))).await, [1]);
     assert_eq!(found(call(2), None).await, [2]);
     assert_eq!(found(call(5_000), None).await, [5_000]);
     assert_eq!(found("unknown".to_owned(), None).await, [0_u64; 0]);
@@ -143,7 +144,7 @@ async fn the_sql_view_shows_the_columns() {
     let sqlite = filled(directory.path(), 1).await;
     let decision = json!({
         "at_ms": 1_700_000_000_123_u64,
-        "kind": "policy_decision",
+        "kind": "policy_violation",
         "level": "warn",
         "actor": { "kind": "agent", "id": "coder" },
         "agent": "coder",
@@ -151,13 +152,14 @@ async fn the_sql_view_shows_the_columns() {
         "tool": "mcp:files:write",
         "source_type": "mcp",
         "decision": "ask",
-        "context": { "source_type": "forged", "more": 1 },
+        "context": { "source_type": "forged", "more": 1, "gate": "mode" },
     });
     let mut bare = decision.clone();
     bare.as_object_mut().unwrap().remove("context");
     add(&sqlite, &[(1, decision.to_string()), (2, bare.to_string())]).await;
     let rows: Vec<(String, String, String, String, String, String, String)> = sqlx::query_as(
-        "SELECT audit_id, task_id, level, event_type, context, payload, created_at FROM task_audits ORDER BY audit_id",
+        "SELECT audit_id, task_id, level, event_type, context, payload, created_at FROM task_audits
+         ORDER BY audit_id",
     )
     .fetch_all(&sqlite.readers)
     .await
@@ -168,15 +170,20 @@ async fn the_sql_view_shows_the_columns() {
     }
     let columns = "\"source_type\":\"mcp\",\"tool\":\"mcp:files:write\",\"agent\":\"coder\",\"session\":\"s1\",\
          \"decision\":\"ask\",\"actor\":{\"kind\":\"agent\",\"id\":\"coder\"}";
-    let in_context = columns.replace("\"source_type\":\"mcp\",", "\"source_type\":\"mcp\",\"more\":1,");
-    let head = "s1 warn policy_decision 2023-11-14T22:13:20.123Z";
+    let with = |more: &str| format!("{{{}}}", columns.replacen("\"mcp\",", &format!("\"mcp\",{more},"), 1));
+    let after = |more: &str| format!("{{{more},{columns}}}");
+    let (head, time) = ("s1 warn", "2023-11-14T22:13:20.123Z");
     let expected = format!(
         "n1:0 ORPHAN info tool_invocation_start 1970-01-01T00:00:00.000Z\n  \
          {{\"more\":1,\"tool\":\"common\",\"call_id\":\"{}\",\"actor\":{{\"kind\":\"agent\",\"id\":\"coder\"}}}}\n  \
          {{\"source_type\":\"forged\",\"more\":1}}\n\
-         n1:1 {head}\n  {{{in_context}}}\n  {{\"source_type\":\"forged\",\"more\":1}}\n\
-         n1:2 {head}\n  {{{columns}}}\n  {{}}\n",
-        call(0)
+         n1:1 {head} policy_violation {time}\n  {}\n  {{\"source_type\":\"forged\",\"more\":1,\"gate\":\"mode\"}}\n\
+         n1:1:decision {head} policy_decision {time}\n  {}\n  {{\"gate\":\"mode\"}}\n\
+         n1:2 {head} policy_violation {time}\n  {{{columns}}}\n  {{}}\n\
+         n1:2:decision {head} policy_decision {time}\n  {{{columns}}}\n  {{}}\n",
+        call(0),
+        with("\"more\":1,\"gate\":\"mode\""),
+        after("\"gate\":\"mode\""),
     );
     assert_eq!(lines, expected);
 }

@@ -221,6 +221,81 @@ async fn every_filter_finds_what_it_says() {
     .await;
 }
 
+/// The decision about a call is in another record; who asks for decisions gets it as an event of its own.
+#[tokio::test]
+async fn decisions_are_found_in_the_records_that_contain_them() {
+    on_every_database(async |store| {
+        let of_kind = |kind: &str, decision: &str, changed: Value| {
+            let event = with(event(1), json!({ "kind": kind, "decision": decision, "session": "s1" }));
+            with(event, changed)
+        };
+        let arguments =
+            json!({ "context": { "arguments": { "risk": "x" }, "risk": "low", "trace": ["scope"] } });
+        let mut bare = event(1);
+        bare.as_object_mut().unwrap().remove("decision");
+        let events = [
+            (1, of_kind("tool_invocation_start", "allow", arguments)),
+            (2, of_kind("tool_invocation_end", "allow", json!({}))),
+            (
+                3,
+                of_kind(
+                    "approval_requested",
+                    "ask",
+                    json!({ "session": "s2", "context": { "reasons": ["r"] } }),
+                ),
+            ),
+            (
+                4,
+                of_kind(
+                    "policy_violation",
+                    "deny_continue",
+                    json!({ "level": "warn", "context": { "gate": "mode" } }),
+                ),
+            ),
+            (5, with(bare, json!({ "kind": "policy_violation" }))),
+        ];
+        assert_eq!(add(&store, "n1", &events).await, 5);
+        let kinds = |kinds: &[&str]| AuditFilter {
+            event_types: kinds.iter().map(|&kind| kind.to_owned()).collect(),
+            ..AuditFilter::default()
+        };
+        let found = store.audit_events(&kinds(&["policy_decision"]), None, 10).await.unwrap();
+        assert_eq!(found.next, None);
+        let found: Vec<_> = found
+            .rows
+            .iter()
+            .map(|row| {
+                (row.seq, &*row.event_type, &*row.level, row.decision.as_deref().unwrap(), &*row.context)
+            })
+            .collect();
+        let expected = [
+            (4, "policy_decision", "warn", "deny_continue", r#"{"gate":"mode"}"#),
+            (3, "policy_decision", "info", "ask", r#"{"reasons":["r"]}"#),
+            (1, "policy_decision", "info", "allow", r#"{"risk":"low","trace":["scope"]}"#),
+        ];
+        assert_eq!(found, expected);
+
+        let both = kinds(&["policy_decision", "policy_violation", "tool_invocation_start"]);
+        let decided = AuditFilter { decision: some("deny_continue"), ..kinds(&["policy_decision"]) };
+        let in_session =
+            AuditFilter { session: some("s2"), ..kinds(&["policy_decision", "approval_requested"]) };
+        for (filter, expected) in [
+            (AuditFilter::default(), vec![5, 4, 3, 2, 1]),
+            (both, vec![5, 4, 4, 3, 1, 1]),
+            (decided, vec![4]),
+            (AuditFilter { session: some("s1"), ..AuditFilter::default() }, vec![4, 2, 1]),
+            (AuditFilter { session: some("s"), ..AuditFilter::default() }, vec![]),
+            (in_session, vec![3, 3]),
+        ] {
+            // No page is longer than it may be, and none repeats or loses one of two.
+            for n_max in 1..7 {
+                assert_eq!(search(&store, &filter, n_max).await, expected, "{filter:?} {n_max}");
+            }
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn large_events_are_found_like_others() {
     on_every_database(async |store| {

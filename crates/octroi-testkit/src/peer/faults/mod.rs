@@ -38,6 +38,8 @@ pub enum Fault {
     StderrFlood,
     /// `tools/list` answers with `tools` as an object.
     WrongShape,
+    /// Legacy: `ping` is answered with an error.
+    PingError,
     /// `tools/list` is refused twice, and then works.
     LateTools,
     /// Ignores SIGTERM, SIGINT and the end of stdin.

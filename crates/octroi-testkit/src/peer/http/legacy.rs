@@ -43,7 +43,7 @@ pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, messa
     }
     let http_session = match find(server, headers) {
         Ok(http_session) => http_session,
-        Err(refusal) => return refusal.into_response(),
+        Err(refusal) => return refusal.answer(server, &message),
     };
     let session = Arc::clone(&http_session.session);
     match message {
@@ -59,7 +59,7 @@ pub(crate) async fn receive(server: &Arc<HttpServer>, headers: &HeaderMap, messa
         }
         Message::Request { id, method, params } => {
             if method == "tools/call" && is_lost(server, &session) {
-                return Refusal::unknown_session(server).into_response();
+                return Refusal::unknown_session(server).answer_request(server, &id);
             }
             if let Some(response) =
                 faults::http::intercept(server.world.options.fault, &method, &params).await
@@ -184,9 +184,31 @@ impl Refusal {
                 LEGACY_BAD_REQUEST,
                 "Unexpected message, expect initialize request",
             ),
-            How::Ok => (StatusCode::OK, LEGACY_SESSION_NOT_FOUND, "Session not found"),
+            How::Ok | How::OkAnswered | How::OkStreamed => {
+                (StatusCode::OK, LEGACY_SESSION_NOT_FOUND, "Session not found")
+            }
         };
         Self { status, error: RpcError::new(code, message) }
+    }
+
+    fn answer(self, server: &HttpServer, message: &Message) -> Response {
+        match message {
+            Message::Request { id, .. } => self.answer_request(server, id),
+            Message::Notification { .. } | Message::Response { .. } => self.into_response(),
+        }
+    }
+
+    fn answer_request(self, server: &HttpServer, id: &Value) -> Response {
+        let answer = rpc::response(id, Err(self.error.clone()));
+        match server.world.options.unknown_session {
+            _ if self.status != StatusCode::OK => self.into_response(),
+            UnknownSession::OkAnswered => wire::json(self.status, &answer),
+            UnknownSession::OkStreamed => {
+                let event = Ok(axum::body::Bytes::from(format!("data: {answer}\n\n")));
+                wire::sse(stream::once(async move { event }))
+            }
+            _ => self.into_response(),
+        }
     }
 
     fn into_response(self) -> Response {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::call::{Interrupt, Reply, ServedCall, Side, ToolQuestion};
-use super::rpc::{INVALID_PARAMS, RpcError};
+use super::rpc::{INVALID_PARAMS, LEGACY_SESSION_NOT_FOUND, RpcError};
 use crate::peer::faults::{self, lies};
 
 /// One white pixel.
@@ -34,9 +34,7 @@ pub(crate) async fn run(call: &ServedCall, params: &Value) -> Result<Value, Inte
         "echo" => echo(call, arguments),
         "add" => add(arguments),
         "fail" => failure("this tool always fails"),
-        "protocol_error" => {
-            return Err(RpcError::new(INVALID_PARAMS, "this tool always answers with an error").into());
-        }
+        "protocol_error" => return Err(protocol_error(arguments).into()),
         "slow" => slow(call, params, arguments).await,
         "ask" => ask(call, arguments).await?,
         "sample" => sample(call, arguments).await?,
@@ -83,6 +81,14 @@ fn echo(call: &ServedCall, arguments: &Value) -> Value {
         result["_meta"] = json!({ "dev.octroi.peer/kept": { "nested": [1, "two", null] } });
         result
     })
+}
+
+/// The error of the tool, or one in these words that could be taken for an unknown session.
+fn protocol_error(arguments: &Value) -> RpcError {
+    match arguments["message"].as_str() {
+        Some(words) => RpcError::new(LEGACY_SESSION_NOT_FOUND, words),
+        None => RpcError::new(INVALID_PARAMS, "this tool always answers with an error"),
+    }
 }
 
 fn add(arguments: &Value) -> Value {

@@ -3,11 +3,12 @@
 use octroi_api::operations::approvals::{Approval, ArgumentsKept, MaskedArgument, RevealedArgument};
 use octroi_core::approval::ApprovalState;
 use octroi_core::redact::indented;
-use octroi_core::time::parse_time;
-use owo_colors::OwoColorize as _;
+use octroi_core::time::{parse_time, show_span};
+use owo_colors::{OwoColorize as _, Style};
 use serde_json::Value;
 
-use crate::printer::visible;
+use crate::printer::{count, visible};
+use crate::table::{self, Cell, Column, Table};
 
 /// Longer arguments are cut in the list, which says so; `show` has all of them.
 const ARGUMENTS_LISTED: usize = 160;
@@ -22,6 +23,45 @@ pub(super) enum ArgumentLength {
     Folded,
     /// All.
     Whole,
+}
+
+/// One row for each approval. Below it: since when, the arguments, and why it needs approval.
+pub(super) fn list_lines(approvals: &[Approval], now_ms: i64, width: usize) -> Vec<String> {
+    let mut table = Table::new(&[
+        Column::text("id"),
+        Column::text("agent_id"),
+        Column::text("tool"),
+        Column::text("risk"),
+        Column::text("state"),
+    ]);
+    for approval in approvals {
+        let is_risky = matches!(approval.risk.as_str(), "high" | "critical");
+        table.row([
+            Cell::new(&approval.id).styled(Style::new().bold()),
+            Cell::new(approval.agent_id.as_ref().unwrap_or(&approval.principal)),
+            Cell::new(tool_name(&approval.tool)).styled(Style::new().cyan()),
+            Cell::new(&approval.risk).styled(if is_risky { Style::new().red() } else { Style::new() }),
+            Cell::new(approval.state.0.as_str()),
+        ]);
+    }
+    let mut rows = table.lines(width).into_iter();
+    let mut lines: Vec<String> = rows.next().into_iter().collect();
+    for (row, approval) in rows.zip(approvals) {
+        lines.push(row);
+        let since = state(approval, now_ms);
+        if since != approval.state.0.as_str() {
+            lines.push(fitted(&format!("    {since}"), width));
+        }
+        let below = summary_lines(approval, now_ms).into_iter().skip(1);
+        lines.extend(below.map(|line| fitted(&line, width)));
+    }
+    lines
+}
+
+/// A line without colours, cut to this width. An address is of no use without its end.
+fn fitted(line: &str, width: usize) -> String {
+    let plain = anstream::adapter::strip_str(line).to_string();
+    if plain.trim_start().starts_with("http") { plain } else { table::cut(&plain, width) }
 }
 
 /// One approval in up to three lines: the call, its arguments, and why it needs approval.
@@ -48,16 +88,47 @@ pub(super) fn summary_lines(approval: &Approval, now_ms: i64) -> Vec<String> {
             cut(&visible(&approval.other_params.to_string()), &approval.id)
         ));
     }
-    if !approval.reasons.is_empty() {
-        lines.push(format!("    {}", visible(&approval.reasons.join("; ")).dimmed()));
-    }
+    lines.extend(approval.reasons.iter().map(|reason| format!("    {}", visible(reason).dimmed())));
+    let page = approval.page.as_ref().filter(|_| approval.state.0 == ApprovalState::Pending);
+    lines.extend(page.map(|page| format!("    {}", visible(page))));
     lines
+}
+
+/// A call that waits, for the status: who waits and why, and the page to decide at.
+pub(in crate::commands) fn waiting_lines(approval: &Approval) -> Vec<String> {
+    let agent = approval.agent_id.as_ref().unwrap_or(&approval.principal);
+    let why = approval.reasons.first().map_or_else(|| tool_name(&approval.tool), Clone::clone);
+    let mut lines = vec![format!("  {}: {}", visible(agent), visible(&why))];
+    lines.push(match &approval.page {
+        Some(page) => format!("      {}", visible(page).cyan()),
+        None => format!("      {}", approval.id),
+    });
+    lines
+}
+
+/// What became of a call that waited, in one line.
+pub(super) fn settled_line(approval: &Approval) -> String {
+    let by = approval.decided_by.as_ref().map(|by| format!(" by {}", visible(by))).unwrap_or_default();
+    let edited = if approval.edited { " with other arguments" } else { "" };
+    let reason = approval.reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
+    let state = match approval.state.0 {
+        ApprovalState::DeniedContinue | ApprovalState::DeniedAbort => "denied".red().to_string(),
+        // It was approved before it was used.
+        ApprovalState::Approved | ApprovalState::Claimed | ApprovalState::Done => {
+            "approved".green().to_string()
+        }
+        state @ (ApprovalState::Pending
+        | ApprovalState::Expired
+        | ApprovalState::Cancelled
+        | ApprovalState::Orphaned) => state.as_str().yellow().to_string(),
+    };
+    format!("{}  {state}{by}{edited}{reason}", approval.id.bold())
 }
 
 /// The state of an approval, and since when.
 fn state(approval: &Approval, now_ms: i64) -> String {
     let ago =
-        |at: Option<&str>| at.and_then(parse_time).map(|at_ms| span(now_ms - at_ms)).unwrap_or_default();
+        |at: Option<&str>| at.and_then(parse_time).map(|at_ms| show_span(now_ms - at_ms)).unwrap_or_default();
     match (approval.state.0, &approval.decided_by) {
         (ApprovalState::Pending, _) => {
             let asked = ago(Some(&approval.requested_at));
@@ -73,7 +144,7 @@ fn state(approval: &Approval, now_ms: i64) -> String {
 
 /// How long an approval can still be decided or used.
 pub(super) fn time_left(approval: &Approval, now_ms: i64) -> String {
-    parse_time(&approval.expires_at).map(|at_ms| span(at_ms - now_ms)).unwrap_or_default()
+    parse_time(&approval.expires_at).map(|at_ms| show_span(at_ms - now_ms)).unwrap_or_default()
 }
 
 /// Every member of an approval, in labelled lines.
@@ -91,7 +162,8 @@ pub(super) fn detail_lines(approval: &Approval, length: ArgumentLength) -> Vec<S
         ("masked", Some(masked.join("\n")).filter(|_| !masked.is_empty())),
         ("risk", Some(approval.risk.clone())),
         ("side effects", list(&approval.side_effects)),
-        ("reasons", list(&approval.reasons)),
+        ("reasons", Some(approval.reasons.join("\n")).filter(|reasons| !reasons.is_empty())),
+        ("page", approval.page.clone()),
         ("requested at", Some(approval.requested_at.clone())),
         ("expires at", Some(approval.expires_at.clone())),
         ("state", Some(approval.state.to_string())),
@@ -152,7 +224,7 @@ fn folded(text: String, length: ArgumentLength) -> String {
 /// A masked value: where it is, what it seems to be, how long it is.
 fn masked_line(masked: &MaskedArgument) -> String {
     let path = if masked.path.is_empty() { "(everything)" } else { &masked.path };
-    format!("{path}  {}, {} bytes", masked.kind, masked.length)
+    format!("{path}  {}, {}", masked.kind, count(masked.length, "byte"))
 }
 
 /// A value that was revealed. In a string every line stands on its own.
@@ -176,17 +248,6 @@ fn cut(text: &str, id: &str) -> String {
     match text.char_indices().nth(ARGUMENTS_LISTED) {
         Some((end, _)) => format!("{}… (all of it: octroi approvals show {id})", &text[..end]),
         None => text.to_owned(),
-    }
-}
-
-/// A length of time, roughly.
-fn span(milliseconds: i64) -> String {
-    let seconds = milliseconds.max(0) / 1000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
     }
 }
 
@@ -220,7 +281,7 @@ mod tests {
     fn an_approval_is_three_lines() {
         let now_ms = parse_time("2027-01-31T12:01:30Z").unwrap();
         expect![[r#"
-            ap_x  coder  files.write  high  asked 1 min ago, expires in 28 min
+            ap_x  coder  files.write  high  asked 90 s ago, expires in 29 min
                 {"path":"/tmp/x"}
                 it writes; it is new"#]]
         .assert_eq(&plain(&summary_lines(&approval(json!({})), now_ms)));
@@ -238,6 +299,29 @@ mod tests {
         assert!(lines[1].ends_with(rest), "{lines:?}");
         let expired = summary_lines(&approval(json!({"state": "expired"})), now_ms);
         assert!(plain(&expired).contains("high  expired\n"), "{expired:?}");
+    }
+
+    #[test]
+    fn approvals_are_rows_with_what_is_asked_below() {
+        let now_ms = parse_time("2027-01-31T12:01:30Z").unwrap();
+        let decided = json!({
+            "agent_id": null, "principal": "ann", "state": "denied_continue", "decided_by": "admin\u{1b}",
+            "decided_at": "2027-01-31T12:01:00.000Z", "args": "x".repeat(200), "reasons": [],
+        });
+        let approvals = [json!({}), decided, json!({"state": "expired"})].map(approval);
+        expect![[r#"
+            ID    AGENT ID  TOOL         RISK  STATE
+            ap_x  coder     files.write  high  pending
+                asked 90 s ago, expires in 29 min
+                {"path":"/tmp/x"}
+                it writes; it is new
+            ap_x  ann       files.write  high  denied_continue
+                denied_continue by admin\u{1b} 30 s ago
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+            ap_x  coder     files.write  high  expired
+                {"path":"/tmp/x"}
+                it writes; it is new"#]]
+        .assert_eq(&plain(&list_lines(&approvals, now_ms, 60)));
     }
 
     #[test]
@@ -286,20 +370,6 @@ mod tests {
             value: json!("one\ntwo\u{1b}").to_string(),
         };
         assert_eq!(revealed_lines(&revealed), ["/token (token):", "    one", "    two\\u{1b}"]);
-    }
-
-    #[test]
-    fn spans_are_rough() {
-        for (milliseconds, expected) in [
-            (-5, "0 s"),
-            (59_999, "59 s"),
-            (60_000, "1 min"),
-            (3_599_999, "59 min"),
-            (86_399_999, "23 h"),
-            (86_400_000, "1 d"),
-        ] {
-            assert_eq!(span(milliseconds), expected);
-        }
     }
 
     #[test]

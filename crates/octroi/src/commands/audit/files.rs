@@ -38,9 +38,8 @@ pub(super) fn verify(options: &VerifyLog) -> Result<(), Failure> {
     if report.is_intact() {
         return Ok(());
     }
-    let n_problems = report.problems.len();
-    let noun = if n_problems == 1 { "problem" } else { "problems" };
-    Err(Failure::new(format!("the audit log was changed or damaged: {n_problems} {noun}"))
+    let problems = printer::count(report.problems.len(), "problem");
+    Err(Failure::new(format!("the audit log was changed or damaged: {problems}"))
         .hint("keep a copy of the directory as it is; docs/audit.md says what each line means"))
 }
 
@@ -48,8 +47,10 @@ fn report_lines(report: &Report, n_witnesses: usize) -> Vec<String> {
     let records = match report.n_records {
         0 => "none".to_owned(),
         n_records => format!(
-            "{n_records} ({} to {}, in {} segments)",
-            report.first_seq, report.last_seq, report.n_segments
+            "{n_records} ({} to {}, in {})",
+            report.first_seq,
+            report.last_seq,
+            printer::count(report.n_segments, "segment")
         ),
     };
     let beside = if n_witnesses > 0 { format!(", {n_witnesses} from elsewhere") } else { String::new() };
@@ -62,6 +63,10 @@ fn report_lines(report: &Report, n_witnesses: usize) -> Vec<String> {
     ];
     let line = |(label, value): (&str, String)| format!("{label:<12} {value}");
     let mut lines: Vec<String> = facts.into_iter().map(line).collect();
+    if report.purged_until() > 0 {
+        let purged = format!("records 1 to {}, as a signed record says", report.purged_until());
+        lines.insert(2, line(("purged", purged)));
+    }
     lines.extend(report.problems.iter().map(|problem| format!("  {problem}")));
     if report.is_intact() {
         lines.push(line(("intact", "yes".to_owned())));
@@ -93,8 +98,10 @@ pub(super) fn check_proof(options: &CheckProof) -> Result<(), Failure> {
         .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     let at = show_time(i64::try_from(checkpoint.at_ms).unwrap_or(i64::MAX));
     printer::data(&format!(
-        "record {} is in the log of `{}` as signed at {at} with {} records",
-        proof.seq, checkpoint.node, checkpoint.size
+        "record {} is in the log of `{}` as signed at {at} with {}",
+        proof.seq,
+        checkpoint.node,
+        printer::count(checkpoint.size, "record")
     ));
     printer::data(&proof.record);
     Ok(())
@@ -123,12 +130,12 @@ pub(super) fn export(options: &ExportRecords) -> Result<(), Failure> {
     let exported = exported.map_err(|error| Failure::from_error(&error))?;
     if exported.n_unreadable > 0 {
         printer::warn(&format!(
-            "{} records or ends of segments cannot be read; run `octroi audit verify`",
-            exported.n_unreadable
+            "{} or ends of segments cannot be read; run `octroi audit verify`",
+            printer::count(exported.n_unreadable, "record")
         ));
     }
     if options.out.is_some() {
-        printer::say(&format!("{} records", exported.n_records));
+        printer::say(&printer::count(exported.n_records, "record"));
     }
     Ok(())
 }
@@ -161,6 +168,7 @@ fn filter(filter: &RecordFilter) -> Result<Filter, Failure> {
         tool: filter.tool.as_deref().map(tool_pattern),
         agent: filter.agent.clone(),
         server: filter.server.clone(),
+        session: filter.session.clone(),
         text: filter.text.clone(),
     })
 }

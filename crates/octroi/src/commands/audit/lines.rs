@@ -1,6 +1,7 @@
 //! A record in one line.
 
 use octroi_api::operations::audit::AuditRecord;
+use octroi_core::approval::ApprovalState;
 use octroi_core::audit::{ActorKind, Kind, Level};
 use octroi_core::time::show_time;
 use owo_colors::OwoColorize as _;
@@ -24,8 +25,9 @@ pub(super) fn line(record: &AuditRecord) -> String {
     let after = |name: &str| record.context.get("after")?.get(name)?.as_str();
     let reason = ["reason", "quota", "state"].iter().find_map(|name| in_context(record, name));
     // A change records the state after it.
-    let reason = reason.or_else(|| after("state").or_else(|| after("status")));
-    let reason = reason.map(|reason| format!("  {}", visible(reason))).unwrap_or_default();
+    let reason = reason.or_else(|| after("state").or_else(|| after("status"))).map(str::to_owned);
+    let reason = persons_word(record).or(reason);
+    let reason = reason.map(|reason| format!("  {}", visible(&reason))).unwrap_or_default();
     let line = format!(
         "{:>7}  {}  {:<12}  {outcome}  {}{duration}{reason}",
         record.seq,
@@ -73,6 +75,39 @@ fn what(record: &AuditRecord) -> String {
     }
 }
 
+/// A member of an approval's record: beside the approval, or where a person decided in the state after it.
+fn of_approval<'a>(record: &'a AuditRecord, name: &str) -> Option<&'a Value> {
+    let after = record.context.get("after").and_then(|after| after.get(name));
+    after.or_else(|| record.context.get(name)).filter(|value| !value.is_null())
+}
+
+/// Why a call waits; who decided about it and what they said; who approved a call that is made.
+fn persons_word(record: &AuditRecord) -> Option<String> {
+    let text = |name: &str| of_approval(record, name).and_then(Value::as_str);
+    match kind(record) {
+        Some(Kind::ApprovalRequested) => {
+            of_approval(record, "reasons")?.as_array()?.first()?.as_str().map(str::to_owned)
+        }
+        Some(Kind::ApprovalResolved) => {
+            let is_set = |name: &str| of_approval(record, name).and_then(Value::as_bool) == Some(true);
+            let by = text("decided_by").map(|by| format!("by {by}"));
+            let edited = is_set("edited").then(|| "with other arguments".to_owned());
+            let remembered = text("rule").map(|_| "and remembered".to_owned());
+            let said: Vec<String> = [by, edited, remembered].into_iter().flatten().collect();
+            let reason = text("reason").map(str::to_owned);
+            let said = Some(said.join(" ")).filter(|said| !said.is_empty());
+            Some([said, reason].into_iter().flatten().collect::<Vec<_>>().join(": "))
+        }
+        Some(Kind::ToolInvocationStart) => {
+            let verdicts = record.context.get("trace")?.as_array()?;
+            let person = verdicts.iter().rfind(|verdict| verdict["gate"] == "person")?;
+            let reason = person["reason"].as_str().map(|reason| format!(": {reason}")).unwrap_or_default();
+            Some(format!("approved by {}{reason}", person["by"].as_str()?))
+        }
+        _ => None,
+    }
+}
+
 /// The outcome in one word, and whether it is a good one.
 fn outcome(record: &AuditRecord) -> (&str, bool) {
     let decision = record.decision.as_deref().unwrap_or_default();
@@ -83,6 +118,15 @@ fn outcome(record: &AuditRecord) -> (&str, bool) {
             (outcome, outcome == "completed")
         }
         Some(Kind::PolicyViolation) => (decision, false),
+        Some(Kind::ApprovalRequested) => ("waits", false),
+        Some(Kind::ApprovalResolved) => {
+            let state = of_approval(record, "state").and_then(Value::as_str);
+            match state.and_then(ApprovalState::parse) {
+                Some(ApprovalState::DeniedContinue | ApprovalState::DeniedAbort) => ("denied", false),
+                Some(state) => (state.as_str(), state == ApprovalState::Approved),
+                None => ("approval_resolved", false),
+            }
+        }
         // A newer gateway may write kinds that this program does not know.
         _ => (record.kind.as_deref().unwrap_or_default(), false),
     }
@@ -110,6 +154,47 @@ mod tests {
             line,
             "      7  1970-01-01T00:00:00.000Z  coder         completed           mcp:files:read 12 ms"
         );
+    }
+
+    #[test]
+    fn what_a_person_decided_is_in_the_line() {
+        for (kind, context, expected) in [
+            (
+                "approval_requested",
+                json!({"state": "pending", "reasons": ["it writes", "it is new"], "decided_by": null}),
+                "waits               mcp:a:b  it writes",
+            ),
+            (
+                "approval_resolved",
+                json!({"before": {"state": "pending"}, "after": {
+                    "state": "denied_continue", "decided_by": "ann", "reason": "not today", "edited": false,
+                    "rule": null,
+                }}),
+                "denied              mcp:a:b  by ann: not today",
+            ),
+            (
+                "approval_resolved",
+                json!({"after": {
+                    "state": "approved", "decided_by": "ann", "reason": null, "edited": true, "rule": "[[allow]]",
+                }}),
+                "approved            mcp:a:b  by ann with other arguments and remembered",
+            ),
+            (
+                "approval_resolved",
+                json!({"state": "expired", "decided_by": null, "reason": null}),
+                "expired             mcp:a:b",
+            ),
+            (
+                "tool_invocation_start",
+                json!({"trace": ["scope", {"gate": "person", "outcome": "pass", "by": "ann", "reason": "ok"}]}),
+                "                    mcp:a:b  approved by ann: ok",
+            ),
+        ] {
+            let record =
+                record(json!({"seq": 1, "at_ms": 0, "kind": kind, "tool": "mcp:a:b", "context": context}));
+            let line = anstream::adapter::strip_str(&line(&record)).to_string();
+            assert_eq!(line.get(49..), Some(expected), "{line}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use octroi_api::Exit;
 use octroi_api::operations::audit::{AuditPurge, AuditPurgeRequest, AuditPurged};
 use octroi_core::audit::{Actor, ActorKind};
 use octroi_core::time::show_time;
-use octroi_gateway::audit::{AuditError, AuditLog, Options};
+use octroi_gateway::audit::{AuditError, AuditLog, Options, PurgeLimits};
 
 use super::files::check_exists;
 use super::{directory, moment};
@@ -34,7 +34,8 @@ pub(super) async fn purge(options: &PurgeRecords) -> Result<(), Failure> {
             "nothing to remove: no segment has only records from before {when}, besides the one in use"
         )),
         n_records => {
-            printer::data(&format!("{n_records} records in {} segments removed", purged.segments));
+            let records = printer::count(n_records, "record");
+            printer::data(&format!("{records} in {} removed", printer::count(purged.segments, "segment")));
         }
     }
     Ok(())
@@ -50,7 +51,8 @@ async fn directly(options: &PurgeRecords, before_ms: u64) -> Result<AuditPurged,
     check_exists(&directory)?;
     let failed = |error: AuditError| Failure::from_error(&error).hint(error.hint());
     let opened = AuditLog::open(&directory, &Options::new(crate::clock::system())).map_err(failed)?;
-    let purged = opened.log.purge(before_ms, Actor::new(ActorKind::User, "local")).await;
+    let limits = PurgeLimits { before_ms: Some(before_ms), max_bytes: None };
+    let purged = opened.log.purge(limits, Actor::new(ActorKind::User, "local")).await;
     // Also after a failed purge, what was written must be on disk.
     let closed = opened.log.close().await;
     let purged = purged.map_err(failed)?;

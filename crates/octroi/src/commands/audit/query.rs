@@ -1,5 +1,6 @@
 //! Searching records at a running gateway.
 
+use octroi_api::ErrorCode;
 use octroi_api::operations::audit::{
     AuditFollowed, AuditFound, AuditPage, AuditQuery, AuditQueryRequest, AuditRecord, AuditShow,
     AuditShowRequest,
@@ -46,7 +47,8 @@ pub(super) async fn list(options: &ListRecords) -> Result<(), Failure> {
         printer::say("no record matches");
     }
     if n_behind > 0 {
-        printer::warn(&format!("the newest {n_behind} records are not indexed yet; try again in a moment"));
+        let newest = printer::count(n_behind, "record");
+        printer::warn(&format!("not indexed yet: the newest {newest}; try again in a moment"));
     }
     Ok(())
 }
@@ -56,7 +58,14 @@ pub(super) async fn show(options: &ShowRecords) -> Result<(), Failure> {
         Ok(seq) => AuditShowRequest { seq: Some(seq), call: None },
         Err(_) => AuditShowRequest { seq: None, call: Some(options.what.clone()) },
     };
-    for record in Client::find(&options.target)?.call::<AuditShow>(&request).await?.records {
+    let shown = Client::find(&options.target)?.call::<AuditShow>(&request).await;
+    let shown = shown.map_err(|failure| match failure.code {
+        Some(ErrorCode::InvalidArguments) => {
+            failure.hint("give the number of a record, or the `call` that `octroi audit list --json` shows")
+        }
+        _ => failure,
+    })?;
+    for record in shown.records {
         if options.target.json {
             printer::json(&record);
         } else {
@@ -102,6 +111,7 @@ fn filter_request(filter: &RecordFilter) -> Result<AuditQueryRequest, Failure> {
         tool: filter.tool.as_deref().map(tool_pattern),
         agent: filter.agent.clone(),
         server: filter.server.clone(),
+        session: filter.session.clone(),
         text: filter.text.clone(),
         ..AuditQueryRequest::default()
     })

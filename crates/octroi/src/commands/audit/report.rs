@@ -23,7 +23,7 @@ pub(super) async fn report(options: &CountRecords) -> Result<(), Failure> {
     }
     let n_records: u64 = report.counts.iter().map(|count| count.n).sum();
     let since = show_time(i64::try_from(since_ms).unwrap_or(i64::MAX));
-    printer::data(&format!("{n_records} records since {since}"));
+    printer::data(&format!("{} since {since}", printer::count(n_records, "record")));
     for line in group_lines(&report.counts) {
         printer::data(&line);
     }

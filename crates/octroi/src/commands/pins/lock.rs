@@ -31,7 +31,8 @@ pub(super) async fn write_lock_file(options: &LockPins) -> Result<(), Failure> {
     if options.target.json {
         printer::json(&json!({"file": file.display().to_string(), "pins": n_pins}));
     } else {
-        printer::data(&format!("{} holds {n_pins} accepted definitions", file.display()));
+        let definitions = printer::count(n_pins, "accepted definition");
+        printer::data(&format!("{} holds {definitions}", file.display()));
     }
     Ok(())
 }

@@ -1,9 +1,26 @@
 //! Quarantined definitions as people read them.
 
 use octroi_api::operations::pins::HeldPin;
-use owo_colors::OwoColorize as _;
+use owo_colors::{OwoColorize as _, Style};
 
 use crate::printer::visible;
+use crate::table::{Cell, Column, Table};
+
+/// One row for each definition. Below it: what changed, and what is suspicious.
+pub(super) fn list_lines(pins: &[&HeldPin], width: usize) -> Vec<String> {
+    let mut table = Table::new(&[Column::text("name"), Column::text("kind"), Column::sentence("reason")]);
+    for pin in pins {
+        let name = Cell::new(full_name(pin)).styled(Style::new().bold());
+        table.row([name, pin.kind.to_string().into(), Cell::new(&pin.reason)]);
+    }
+    let mut rows = table.lines(width).into_iter();
+    let mut lines: Vec<String> = rows.next().into_iter().collect();
+    for (row, pin) in rows.zip(pins) {
+        lines.push(row);
+        lines.extend(summary_lines(pin).into_iter().skip(1));
+    }
+    lines
+}
 
 /// One definition in a few lines: its name, the reason, what changed, and what is suspicious.
 pub(super) fn summary_lines(pin: &HeldPin) -> Vec<String> {

@@ -41,7 +41,7 @@ pub(super) async fn test(options: &CandidatePolicy) -> Result<(), Failure> {
     }
     let n_failed = tested.tests.iter().filter(|test| !test.passed).count();
     if n_failed > 0 {
-        let message = format!("{n_failed} of {} tests failed", tested.tests.len());
+        let message = format!("{n_failed} of {} failed", printer::count(tested.tests.len(), "test"));
         return Err(Failure::new(message).hint(format!("`octroi policy check {file}` lists the lines")));
     }
     print_complaints(&file, &tested);

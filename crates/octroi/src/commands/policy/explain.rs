@@ -15,8 +15,10 @@ use crate::printer;
 
 pub(super) async fn explain_call(options: &ExplainCall) -> Result<(), Failure> {
     let Ok(Value::Object(arguments)) = serde_json::from_str(&options.arguments) else {
-        return Err(Failure::new(format!("`{}` is not a JSON object", options.arguments))
-            .hint(format!("octroi policy why {} '{{\"path\": \"/tmp\"}}'", options.tool)));
+        return Err(Failure::usage(format!("`{}` is not a JSON object", options.arguments)).hint(format!(
+            "write the arguments as in `octroi policy why {} '{{\"path\": \"/tmp\"}}'`",
+            options.tool
+        )));
     };
     let request = WhyRequest {
         tool: options.tool.clone(),
@@ -27,7 +29,7 @@ pub(super) async fn explain_call(options: &ExplainCall) -> Result<(), Failure> {
     let answer = Client::find(&options.target)?.call::<PolicyWhy>(&request).await;
     let explanation = answer.map_err(|failure| match failure.code {
         Some(ErrorCode::NotFound | ErrorCode::ToolNotFound) => {
-            failure.hint("`octroi list` shows the servers")
+            failure.hint("`octroi tools` lists all tools, `octroi list` the servers")
         }
         _ => failure,
     })?;

@@ -13,6 +13,7 @@ use crate::cli::policy::{ListProposals, OneProposal, PolicyScope, RejectProposal
 use crate::client::Client;
 use crate::commands::Failure;
 use crate::printer::{self, visible};
+use crate::table::{Cell, Column, Table};
 
 pub(super) async fn run(options: &ListProposals) -> Result<(), Failure> {
     match options.id {
@@ -28,9 +29,10 @@ async fn list(options: &ListProposals) -> Result<(), Failure> {
         printer::json(&list);
         return Ok(());
     }
-    list.proposals.iter().for_each(|proposal| print(&line(proposal)));
     if list.proposals.is_empty() {
         printer::say("there are no proposals; agents may make them with `proposals = true` in [policy]");
+    } else {
+        printer::table(&table(&list.proposals));
     }
     Ok(())
 }
@@ -49,13 +51,40 @@ async fn show(options: &ListProposals, id: i64) -> Result<(), Failure> {
     Ok(())
 }
 
+/// One row for each proposal.
+fn table(proposals: &[PolicyVersion]) -> Table {
+    let mut table = Table::new(&[
+        Column::number("id"),
+        Column::text("status"),
+        Column::text("created_at"),
+        Column::text("check"),
+        Column::text("agent"),
+        Column::sentence("rationale"),
+    ]);
+    for proposal in proposals {
+        table.row([
+            proposal.id.to_string().into(),
+            printer::word(&proposal.status).into(),
+            show_time(proposal.created_at_ms).into(),
+            check(proposal).into(),
+            Cell::new(proposal.agent.as_deref().unwrap_or_default()),
+            Cell::new(proposal.rationale.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table
+}
+
+fn check(proposal: &PolicyVersion) -> &'static str {
+    if proposal.check.as_ref().is_some_and(|check| check.ok) { "fine" } else { "faulty" }
+}
+
 fn line(proposal: &PolicyVersion) -> String {
-    let check = if proposal.check.as_ref().is_some_and(|check| check.ok) { "fine" } else { "faulty" };
     format!(
-        "{:>4}  {:<10}  {}  {check:<6}  {}: {}",
+        "{:>4}  {:<10}  {}  {:<6}  {}: {}",
         proposal.id,
         printer::word(&proposal.status),
         show_time(proposal.created_at_ms),
+        check(proposal),
         proposal.agent.as_deref().unwrap_or_default(),
         visible(proposal.rationale.as_deref().unwrap_or_default()),
     )

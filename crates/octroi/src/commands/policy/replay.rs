@@ -14,7 +14,7 @@ use crate::printer;
 pub(super) async fn replay(options: &ReplayCalls) -> Result<(), Failure> {
     let source = read(&options.policy)?;
     let since_ms = since(&options.since, clock::system().now_ms()).ok_or_else(|| {
-        Failure::new(format!("`{}` is not a time", options.since))
+        Failure::usage(format!("`{}` is not a time", options.since))
             .hint("write --since 30d or --since 2027-01-31")
     })?;
     let request = ReplayRequest {
@@ -41,7 +41,11 @@ fn since(typed: &str, now_ms: i64) -> Option<i64> {
 }
 
 fn lines(replay: &Replay) -> Vec<String> {
-    let mut lines = vec![format!("{} calls, {} with another outcome", replay.n_calls, replay.n_flipped)];
+    let mut lines = vec![format!(
+        "{}, {} with another outcome",
+        printer::count(replay.n_calls, "call"),
+        replay.n_flipped
+    )];
     lines.extend(replay.kinds.iter().map(|(kind, n)| format!("{n:>6}  {kind}")));
     lines.extend(replay.flips.iter().map(flip_line));
     if replay.n_flipped > replay.flips.len() as u64 {

@@ -2,34 +2,53 @@
 
 use octroi_api::operations::servers::{GateStatus, ServerDetail, ServerStatus};
 use octroi_core::Lifecycle;
-use owo_colors::OwoColorize as _;
+use owo_colors::Style;
 
-use crate::printer::{self, visible};
+use crate::printer::{self, count, visible};
+use crate::table::{Cell, Column, Table};
 
-/// One line for each server.
-pub(super) fn table(servers: &[ServerStatus]) -> Vec<String> {
-    let width = servers.iter().map(|server| server.name.len()).max().unwrap_or_default().max(4);
-    servers.iter().map(|server| row(server, width)).collect()
+/// One row for each server.
+pub(super) fn table(servers: &[ServerStatus]) -> Table {
+    let mut table = Table::new(&[
+        Column::text("name"),
+        Column::text("state"),
+        Column::text("health"),
+        Column::text("transport"),
+        Column::number("tools"),
+        Column::sentence("error"),
+    ]);
+    for server in servers {
+        table.row([
+            Cell::new(&server.name),
+            Cell::new(server.state.to_string()).styled(style_of(server.state.0)),
+            server.health.to_string().into(),
+            Cell::new(&server.transport),
+            server.tools.to_string().into(),
+            Cell::new(
+                [quarantined(server), server.error.clone()]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            ),
+        ]);
+    }
+    table
 }
 
-fn row(server: &ServerStatus, width: usize) -> String {
-    let padded = format!("{:<10}", server.state);
-    let state = match server.state.0 {
-        Lifecycle::Running => padded.green().to_string(),
-        Lifecycle::Failed | Lifecycle::NeedsAuth => padded.red().to_string(),
+fn style_of(state: Lifecycle) -> Style {
+    match state {
+        Lifecycle::Running => Style::new().green(),
+        Lifecycle::Failed | Lifecycle::NeedsAuth => Style::new().red(),
         Lifecycle::Disabled | Lifecycle::Stopped | Lifecycle::Starting | Lifecycle::Stopping => {
-            padded.dimmed().to_string()
+            Style::new().dimmed()
         }
-    };
-    let tools = format!("{} tools", server.tools);
-    let line = format!(
-        "  {:<width$}  {state} {:<9}  {:<5}  {tools:>9}",
-        server.name, server.health, server.transport
-    );
-    match &server.error {
-        Some(error) => format!("{line}  {}", visible(error)),
-        None => line,
     }
+}
+
+/// How many definitions of a server are quarantined, and where to see them; `None` if none are.
+fn quarantined(server: &ServerStatus) -> Option<String> {
+    (server.quarantined > 0).then(|| format!("{} quarantined, see `octroi pins`", server.quarantined))
 }
 
 /// Every member of a server's status, in labelled lines.
@@ -48,6 +67,7 @@ pub(super) fn detail_lines(detail: &ServerDetail) -> Vec<String> {
         ("era", server.era.as_deref().map(visible)),
         ("version", server.version.as_deref().map(visible)),
         ("tools", Some(server.tools.to_string())),
+        ("quarantined", quarantined(server)),
         ("latency ms", server.latency_ms.map(|ms| ms.to_string())),
         ("consecutive failures", Some(server.consecutive_failures.to_string())),
         ("restarts", Some(server.restarts.to_string())),
@@ -65,10 +85,10 @@ pub(super) fn detail_lines(detail: &ServerDetail) -> Vec<String> {
 pub(in crate::commands) fn gate_line(gate: &GateStatus) -> String {
     let error = gate.last_error.as_ref().map(|error| format!(": {}", visible(error))).unwrap_or_default();
     format!(
-        "gate {}  {}, asked {} times, {} without a verdict{error}",
+        "gate {}  {}, asked {}, {} without a verdict{error}",
         visible(&gate.name),
         printer::word(&gate.state),
-        gate.asked,
+        count(gate.asked, "time"),
         gate.failed
     )
 }
@@ -97,6 +117,7 @@ mod tests {
             era: None,
             version: None,
             tools: 16,
+            quarantined: 0,
             latency_ms: None,
             consecutive_failures: 0,
             restarts: 1,
@@ -115,12 +136,14 @@ mod tests {
     fn servers_stand_in_columns() {
         let failed =
             ServerStatus { error: Some("gone\nfor good".to_owned()), ..server("mail", Lifecycle::NeedsAuth) };
-        let servers = [server("a", Lifecycle::Running), failed];
-        let expected = [
-            "  a     running    healthy    stdio   16 tools",
-            "  mail  needs_auth healthy    stdio   16 tools  gone\\nfor good",
-        ];
-        assert_eq!(plain(&table(&servers)), expected.join("\n"));
+        let held = ServerStatus { tools: 0, quarantined: 5, ..server("new", Lifecycle::Running) };
+        let servers = [server("a", Lifecycle::Running), failed, held];
+        expect![[r"
+            NAME  STATE       HEALTH   TRANSPORT  TOOLS  ERROR
+            a     running     healthy  stdio         16
+            mail  needs_auth  healthy  stdio         16  gone\nfor good
+            new   running     healthy  stdio          0  5 quarantined, see `octroi pins`"]]
+        .assert_eq(&plain(&table(&servers).lines(80)));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use crate::harness::stdio_entry;
 
 #[tokio::test]
 async fn nobody_comes_in_without_a_known_token() {
-    let gateway = gateway(&[]).await;
+    let patient = "[server]\nmax_wrong_tokens_per_address = 1000\n";
+    let gateway = gateway_with(&format!("{patient}{}", stdio_entry("peer", &[]))).await;
     let body = request("1", "ping", &json!({}));
     let old =
         ["sse", "messages", "mcp/servers/peer/sse", "mcp/servers/nobody/sse", "mcp/servers/nobody/messages"]

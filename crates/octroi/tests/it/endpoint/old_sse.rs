@@ -108,7 +108,9 @@ async fn what_has_no_place_on_a_stream_is_refused() {
     let settings = "[server]\nmax_body_bytes = 20000\n";
     let gateway = gateway_with(&format!("{settings}{}", stdio_entry("peer", &[]))).await;
     let mut stream = RawStream::open(&gateway, "/sse", None).await;
-    assert_eq!(refusal(&stream.post(&ping()).await), (400, -32600), "not before `initialize`");
+    assert_eq!(stream.post(&ping()).await.status, 202, "also before `initialize`");
+    let (_, answer) = next_message(&mut stream.events).await.expect("an answer");
+    assert_eq!((&answer["id"], &answer["result"]), (&json!(7), &json!({})));
     stream.initialize().await;
     let large = request("1", "ping", &json!({ "x": "x".repeat(30_000) }));
     let modern = Modern::call("1", "peer_echo", &json!({ "text": "x" })).body;
@@ -164,11 +166,45 @@ async fn a_lost_stream_goes_on_and_a_closed_one_ends_its_session() {
     let headers = [("authorization", token.as_str()), ("last-event-id", session.as_str())];
     let mut foreign = open("GET", &format!("{}/sse", gateway.base), &headers, "").await;
     let first = next(&mut foreign).await.expect("a stream of its own").data;
-    let refused = post_to(&format!("{}{first}", gateway.base), OTHER_TOKEN, &ping()).await;
-    assert_eq!(refusal(&refused), (400, -32600));
+    let answered = post_to(&format!("{}{first}", gateway.base), OTHER_TOKEN, &initialize()).await;
+    assert_eq!(answered.status, 202, "it has no session yet");
+    drop(foreign);
     wait_for_sessions(&gateway, 1).await;
     drop(later);
     wait_for_sessions(&gateway, 0).await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_on_without_initialize_after_a_restart_has_a_new_session() {
+    let gateway = gateway(&[]).await;
+    let mut stream = RawStream::open(&gateway, "/sse", None).await;
+    // What it still has to say to its last session concerns nobody.
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert_eq!(stream.post(cancel).await.status, 202);
+    assert_eq!(gateway.health().await["sessions"], 0);
+    let ask = call("1", "peer_ask", &json!({}));
+    assert_eq!(stream.post(&ask).await.status, 202);
+    let (mut changed, mut session) = (0, None);
+    while session.is_none() || changed < 3 {
+        let (id, message) = next_message(&mut stream.events).await.expect("a message");
+        if message["method"].as_str().is_some_and(|method| method.ends_with("/list_changed")) {
+            changed += 1;
+        } else {
+            assert_eq!(
+                (&message["id"], &message["result"]["isError"]),
+                (&json!(1), &json!(true)),
+                "{message}"
+            );
+            session = Some(id.expect("the id names the session"));
+        }
+    }
+    assert_eq!(refusal(&stream.post(&initialize()).await), (400, -32600), "it has begun already");
+    drop(stream);
+    let mut resumed = RawStream::open(&gateway, "/sse", session.as_deref()).await;
+    assert_eq!(resumed.post(&call("2", "peer_echo", &json!({ "text": "x" }))).await.status, 202);
+    let (id, answer) = next_message(&mut resumed.events).await.expect("an answer");
+    assert_eq!((id, &answer["result"]["content"][0]["text"]), (None, &json!("x")), "{answer}");
+    wait_for_sessions(&gateway, 1).await;
 }
 
 #[tokio::test]

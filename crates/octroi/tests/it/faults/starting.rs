@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use octroi_testkit::client::options::{ClientOptions, Era};
+use octroi_testkit::client::TestClient;
+use octroi_testkit::client::options::{ClientOptions, Era, Transport};
+use octroi_testkit::client::watch::Watch;
 use octroi_testkit::gateway::TestGateway;
 use serde_json::json;
 
@@ -14,6 +16,13 @@ async fn launch(flags: &[&str]) -> TestGateway {
     TestGateway::launch(&octroi(), &config, &[]).await
 }
 
+/// A client of one server.
+async fn alone(gateway: &TestGateway, server: &str, era: Era) -> TestClient {
+    let token = Some(octroi_testkit::gateway::AGENT_TOKEN.to_owned());
+    let http = Transport::Http { url: gateway.server_url(server), token };
+    TestClient::connect(http, era, ClientOptions::default()).await.expect("the server can be reached")
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_waits_for_a_server_that_starts_late() {
     for era in ["legacy", "modern"] {
@@ -21,12 +30,7 @@ async fn nobody_waits_for_a_server_that_starts_late() {
         // too.
         let gateway = launch(&["--era", era, "--fault", "slow-start", "--delay-ms", "6000"]).await;
         let since = Instant::now();
-        let http = octroi_testkit::client::options::Transport::Http {
-            url: gateway.server_url("good"),
-            token: Some(octroi_testkit::gateway::AGENT_TOKEN.to_owned()),
-        };
-        let alone = octroi_testkit::client::TestClient::connect(http, Era::Modern, ClientOptions::default());
-        let alone = alone.await.expect("the healthy server alone can be reached");
+        let alone = alone(&gateway, "good", Era::Modern).await;
         assert_eq!(alone.call_text("echo", json!({ "text": "x" })).await.as_deref(), Ok("x"));
         assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
 
@@ -55,7 +59,7 @@ async fn a_list_waits_a_moment_for_a_new_server_and_the_rest_is_announced() {
     let config = with_default_wait(&["--fault", "slow-start", "--delay-ms", "5000"]);
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     let client = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
-    let mut news = client.watch(octroi_testkit::client::watch::Watch::tools()).await.expect("a stream");
+    let mut news = client.watch(Watch::tools()).await.expect("a stream");
     let since = Instant::now();
     let tools = client.list_tools().await.expect("a list");
     assert!(since.elapsed() < Duration::from_millis(2500), "{:?}", since.elapsed());
@@ -80,6 +84,24 @@ async fn a_list_waits_a_moment_for_a_new_server_and_the_rest_is_announced() {
     assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
     assert!(names_begin(&tools, "good_") && names_begin(&tools, "bad_"), "{tools:?}");
     gateway.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_of_a_new_server_alone_waits_a_moment_too_and_its_calls_wait_longer() {
+    for era in [Era::Legacy("2025-11-25"), Era::Modern] {
+        let config = with_default_wait(&["--fault", "slow-start", "--delay-ms", "5000"]);
+        let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
+        let since = Instant::now();
+        let client = alone(&gateway, "bad", era).await;
+        let tools = client.list_tools().await.expect("a list");
+        assert!(since.elapsed() < Duration::from_millis(2500), "{:?}", since.elapsed());
+        assert!(tools.is_empty(), "{tools:?}");
+        let mut news = client.watch(Watch::tools()).await.expect("a stream");
+        assert_eq!(client.call_text("echo", json!({ "text": "x" })).await.as_deref(), Ok("x"));
+        assert!(news.next(SOON).await.is_some(), "the rest is announced");
+        assert!(names_begin(&client.list_tools().await.expect("a list"), "echo"));
+        gateway.kill().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,5 @@
-//! Every operation and every resource, requested by a person, an agent, another agent, and without a token.
+//! Every operation and every resource, requested by an administrator, the owner of the agent concerned, another
+//! member, that agent, another agent, with a revoked token, and without a token.
 
 use std::collections::BTreeSet;
 
@@ -7,53 +8,142 @@ use octroi_mcp::{Id, Method, envelope};
 
 use super::*;
 
-/// Arguments that change nothing, or nothing relevant here. An operation that is missing here fails the test.
-pub(super) fn arguments(name: &str, face: Face, approval: &str, proposal: i64) -> Value {
-    let (nothing, peer) = (json!({}), json!({"name": "peer"}));
+/// Who succeeds with an operation, or reads a resource, about an object of the agent `tester`.
+#[derive(Clone, Copy, Debug)]
+enum For {
+    /// Every person: it is about everybody's, or a list of what each may see.
+    People,
+    /// Administrators and the owner.
+    Owner,
+    /// Administrators.
+    Admins,
+    /// Administrators; for members it does not exist.
+    AdminsAlone,
+    /// The agent itself; other agents succeed with what is their own.
+    Agents,
+    /// The agent itself, and no other.
+    OwnAgent,
+    /// Every person, and agents about themselves.
+    PeopleAndAgents,
+}
+
+/// An operation that is missing here fails the test.
+fn who_may(name: &str, face: Face) -> For {
     match (name, face) {
         (
-            "servers_list" | "health_check_all" | "config_reload" | "tools_list_catalog" | "approvals_list"
-            | "pins_list" | "pins_lock" | "agents_list" | "policy_schema" | "policy_proposals"
-            | "audit_query" | "audit_verify" | "audit_report" | "policy_test" | "policy_explain",
+            "servers_list" | "servers_get" | "servers_test" | "servers_refresh" | "health_check_all"
+            | "tools_list_catalog" | "tools_get" | "approvals_list" | "pins_list" | "agents_list"
+            | "users_list" | "tokens_list" | "policy_test" | "policy_explain" | "policy_schema"
+            | "policy_proposals",
             _,
-        ) => nothing,
-        ("servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart", _) => peer,
-        ("servers_toggle", _) => json!({"name": "peer", "enabled": true}),
-        ("tools_get", _) => json!({"tool_id": "peer.echo"}),
-        ("tools_call", _) => json!({"agent": "tester", "tool": "peer.echo", "arguments": {"text": "x"}}),
-        ("agents_decide_request", _) => {
-            json!({"call_id": approval, "decision": "approve", "remember": "exact", "preview": true})
-        }
-        ("agents_approve_request" | "agents_deny_request", _) => {
-            json!({"call_id": approval, "remember": "tool", "preview": true})
-        }
-        ("approvals_get", _) => json!({"id": approval}),
-        ("approvals_reveal", _) => json!({"id": approval, "path": "/nothing"}),
-        ("pins_accept", _) => json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)}),
-        ("pins_reject", _) => json!({"server": "peer", "name": "echo"}),
-        ("pins_forget", _) => json!({"server": "peer", "name": "nothing"}),
-        ("agents_get", _) => json!({"agent_id": "tester"}),
-        ("agents_update", _) => json!({"agent_id": "tester", "mode": "execution"}),
-        ("specs_freeze", _) => json!({"agent_id": "tester", "spec_hash": "h"}),
-        ("agents_set_policy", _) => json!({"agent_id": "tester", "source": ""}),
-        ("policy_set_global" | "policy_set_floor" | "policy_check", _) => json!({"source": ""}),
-        ("policy_show" | "policy_history", _) => json!({"level": "agent", "agent_id": "tester"}),
-        ("policy_why", _) => json!({"tool": "peer.echo", "agent_id": "tester"}),
-        ("policy_replay", _) => json!({"source": "", "level": "global"}),
-        // It is no longer pending when the person approves it.
-        ("policy_proposal" | "agents_approve_proposal" | "policy_withdraw", _) => json!({"id": proposal}),
-        ("agents_reject_proposal", _) => json!({"id": proposal, "reason": "no"}),
-        ("policy_propose", _) => json!({"source": "", "rationale": "none"}),
-        ("audit_show", _) => json!({"seq": 1}),
-        ("audit_purge", _) => json!({"before_ms": 0}),
+        ) => For::People,
+        (
+            "servers_toggle" | "servers_restart" | "servers_logs" | "config_reload" | "pins_accept"
+            | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_update" | "users_remove"
+            | "policy_set_global" | "policy_set_floor" | "audit_verify" | "audit_purge" | "audit_report",
+            _,
+        ) => For::Admins,
+        (
+            "tools_call"
+            | "agents_decide_request"
+            | "agents_approve_request"
+            | "agents_deny_request"
+            | "approvals_get"
+            | "approvals_reveal"
+            | "agents_get"
+            | "agents_update"
+            | "specs_freeze"
+            | "agents_set_policy"
+            | "policy_show"
+            | "policy_history"
+            | "policy_why"
+            | "policy_replay"
+            | "policy_proposal"
+            | "agents_approve_proposal"
+            | "agents_reject_proposal"
+            | "audit_query"
+            | "tokens_create"
+            | "tokens_rotate"
+            | "tokens_revoke",
+            _,
+        ) => For::Owner,
+        ("audit_show", _) => For::AdminsAlone,
+        ("policy_check", _) => For::PeopleAndAgents,
+        ("policy_propose", _) => For::Agents,
+        ("policy_withdraw", _) => For::OwnAgent,
         (name, face) => panic!("{name} ({face:?}) is not asked for by anybody here"),
     }
 }
 
-/// The error without a token.
-async fn without_token(world: &TestSetup, method: &str, params: &Value) -> String {
+/// Arguments that change nothing relevant here. `who` makes names that may be used once.
+pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
+    let (nothing, peer) = (json!({}), json!({"name": "peer"}));
+    let approval = world.approval;
+    match name {
+        "servers_list" | "health_check_all" | "config_reload" | "tools_list_catalog" | "approvals_list"
+        | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "policy_schema"
+        | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test" | "policy_explain" => nothing,
+        "servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart" => peer,
+        "servers_toggle" => json!({"name": "peer", "enabled": true}),
+        "tools_get" => json!({"tool_id": "peer.echo"}),
+        "tools_call" => json!({"agent": "tester", "tool": "peer.echo", "arguments": {"text": "x"}}),
+        "agents_decide_request" => {
+            json!({"call_id": approval, "decision": "approve", "remember": "exact", "preview": true})
+        }
+        "agents_approve_request" | "agents_deny_request" => {
+            json!({"call_id": approval, "remember": "tool", "preview": true})
+        }
+        "approvals_get" => json!({"id": approval}),
+        "approvals_reveal" => json!({"id": world.masked, "path": "/token"}),
+        "pins_accept" => json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)}),
+        "pins_reject" => json!({"server": "peer", "name": "echo"}),
+        "pins_forget" => json!({"server": "peer", "name": "nothing"}),
+        "agents_get" => json!({"agent_id": "tester"}),
+        "agents_update" => json!({"agent_id": "tester", "mode": "execution"}),
+        "specs_freeze" => json!({"agent_id": "tester", "spec_hash": "h"}),
+        "agents_set_policy" => json!({"agent_id": "tester", "source": ""}),
+        "users_add" => json!({"name": format!("new-{who}")}),
+        "users_update" => json!({"name": "temp", "disabled": false}),
+        "users_remove" => json!({"name": "temp"}),
+        "tokens_create" => json!({"agent_id": "tester"}),
+        "tokens_rotate" | "tokens_revoke" => json!({"id": world.token}),
+        "policy_set_global" | "policy_set_floor" | "policy_check" => json!({"source": ""}),
+        "policy_show" | "policy_history" => json!({"level": "agent", "agent_id": "tester"}),
+        "policy_why" => json!({"tool": "peer.echo", "agent_id": "tester"}),
+        "policy_replay" => json!({"source": "", "level": "agent", "agent_id": "tester"}),
+        "policy_proposal" | "agents_approve_proposal" | "policy_withdraw" => json!({"id": world.proposal}),
+        "agents_reject_proposal" => json!({"id": world.proposal, "reason": "no"}),
+        "policy_propose" => json!({"source": "", "rationale": "none"}),
+        "audit_query" => json!({"agent": "tester"}),
+        "audit_show" => json!({"seq": 1}),
+        "audit_purge" => json!({"before_ms": 0}),
+        name => panic!("{name} has no arguments here"),
+    }
+}
+
+/// What a request is about: each of the agent `tester`, but for the user.
+pub(super) struct Objects<'a> {
+    approval: &'a str,
+    masked: &'a str,
+    pub(super) proposal: i64,
+    token: String,
+}
+
+/// Objects that nobody has used yet.
+pub(super) async fn fresh<'a>(world: &TestSetup, approval: &'a str, masked: &'a str) -> Objects<'a> {
+    let token = world.done("tokens_create", json!({"agent_id": "tester"})).await;
+    let _ = world.person.call("users_add", json!({"name": "temp"})).await;
+    let token = token["details"]["id"].as_str().expect("an id").to_owned();
+    Objects { approval, masked, proposal: world.proposes().await, token }
+}
+
+/// The error with this token, or without one.
+async fn refused(world: &TestSetup, token: Option<&str>, method: &str, params: &Value) -> String {
     let body = envelope::request(&Id::number(1), &Method::parse(method), params.to_string().as_bytes());
-    let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+    let bearer = token.map(|token| format!("Bearer {token}"));
+    let mut headers =
+        vec![("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+    headers.extend(bearer.as_deref().map(|bearer| ("authorization", bearer)));
     let url = world.gateway.url();
     let answer = octroi_testkit::client::raw::fetch(hyper::Method::POST, &url, &headers, body).await;
     let answer = answer.expect("an answer");
@@ -61,64 +151,114 @@ async fn without_token(world: &TestSetup, method: &str, params: &Value) -> Strin
     answer.json()["error"]["data"]["code"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The expected outcome of an operation for a person, for the owning agent, and for another agent.
-fn expected_of_operation(name: &str) -> [&'static str; 3] {
-    let has = |face| octroi_api::find(face, name).is_some();
-    let person = match name {
-        _ if !has(Face::Management) => "tool_not_found",
-        // Nothing of these names is quarantined or was accepted.
-        // Nothing of the call is masked.
-        "pins_accept" | "pins_reject" | "pins_forget" | "approvals_reveal" => "not_found",
-        _ => "done",
-    };
-    let other = match name {
-        _ if !has(Face::Agent) => "tool_not_found",
-        // The proposal is the first agent's, so it does not exist for this one.
-        "policy_withdraw" => "not_found",
-        _ => "done",
-    };
-    [person, if has(Face::Agent) { "done" } else { "tool_not_found" }, other]
-}
-
-/// The same for a resource.
-fn expected_of_resource(entry: &ResourceEntry) -> [&'static str; 3] {
-    let person = if entry.kind == ResourceKind::Approval { "resource_not_found" } else { "done" };
-    let agent = if entry.has_face(Face::Agent) { "done" } else { "resource_not_found" };
-    let is_own = matches!(entry.kind, ResourceKind::ActivePolicy | ResourceKind::ActivePolicyAlias);
-    [person, agent, if is_own { "done" } else { "resource_not_found" }]
-}
-
-/// Sends the same request as each principal.
-async fn everybody_asks(world: &TestSetup, name: &str, method: &str, params: Value, expected: [&str; 3]) {
-    // The other agent first, so that the operation was not performed already.
-    let other = outcome(&world.other.request(method, params.clone()).await);
-    let agent = outcome(&world.agent.request(method, params.clone()).await);
-    let person = outcome(&world.person.request(method, params.clone()).await);
-    assert_eq!([&*person, &*agent, &*other], expected, "{name}, by a person, the agent, another agent");
-    assert_eq!(without_token(world, method, &params).await, "unauthenticated", "{name}");
+/// The expected outcomes for the administrator, the owner, a stranger, the agent and another agent.
+fn expected(who: For, absent: &'static str, unknown: &'static str) -> [&'static str; 5] {
+    match who {
+        For::People => ["done", "done", "done", unknown, unknown],
+        For::Owner => ["done", "done", absent, unknown, unknown],
+        For::Admins => ["done", "admins_only", "admins_only", unknown, unknown],
+        For::AdminsAlone => ["done", absent, absent, unknown, unknown],
+        For::Agents => [unknown, unknown, unknown, "done", "done"],
+        For::OwnAgent => [unknown, unknown, unknown, "done", absent],
+        For::PeopleAndAgents => ["done"; 5],
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everybody_is_answered_what_the_tables_say() {
     let world = TestSetup::new().await;
-    let approval = world.asks(1).await;
+    let (approval, masked) = (world.asks(1).await, world.asks_with_secret().await);
+    let created = world.done("tokens_create", json!({"user": "ana"})).await;
+    let revoked = created["token"].as_str().expect("a token").to_owned();
+    world.done("tokens_revoke", json!({"id": created["details"]["id"]})).await;
     let mut seen = BTreeSet::new();
     for entry in operations::all() {
-        // Each gets a proposal of its own, because some operations decide it.
-        let proposal = world.proposes().await;
         let face = if entry.has_face(Face::Management) { Face::Management } else { Face::Agent };
-        let params =
-            json!({"name": entry.name, "arguments": arguments(entry.name, face, &approval, proposal)});
-        everybody_asks(&world, entry.name, "tools/call", params, expected_of_operation(entry.name)).await;
-        seen.insert((entry.name, face));
-        // So that the limit on proposals is not reached.
-        let _ = world.agent.call("policy_withdraw", json!({"id": proposal})).await;
+        let name = entry.name;
+        let mut outcomes = Vec::new();
+        let callers = [
+            ("admin", &world.person),
+            ("owner", &world.owner),
+            ("stranger", &world.stranger),
+            ("agent", &world.agent),
+            ("other", &world.other),
+        ];
+        for (who, client) in callers {
+            // Each caller gets objects of its own, because some operations use them up.
+            let objects = fresh(&world, &approval, &masked).await;
+            let params = json!({"name": name, "arguments": arguments(&objects, name, who)});
+            outcomes.push(outcome(&client.request("tools/call", params.clone()).await));
+            for token in [Some(revoked.as_str()), None] {
+                assert_eq!(refused(&world, token, "tools/call", &params).await, "unauthenticated", "{name}");
+            }
+            // So that the limit on proposals is not reached.
+            let _ = world.agent.call("policy_withdraw", json!({"id": objects.proposal})).await;
+        }
+        let mut expected = expected(who_may(name, face), "not_found", "tool_not_found");
+        match name {
+            // Nothing of these names is quarantined or was accepted.
+            "pins_accept" | "pins_reject" | "pins_forget" => expected[0] = "not_found",
+            // An agent's id is unique, so a stranger learns that it is taken.
+            "tokens_create" => expected[2] = "conflict",
+            _ => {}
+        }
+        assert_eq!(
+            outcomes, expected,
+            "{name}, by an admin, the owner, a stranger, the agent, another agent"
+        );
+        seen.insert((name, face));
     }
     assert_eq!(seen.len(), operations::all().count());
-    let proposal = world.proposes().await;
+    world.gateway.stop().await;
+}
+
+/// Who may read a resource about the agent `tester`; one that is missing does not compile.
+fn who_may_read(kind: ResourceKind) -> For {
+    match kind {
+        ResourceKind::Servers
+        | ResourceKind::Server
+        | ResourceKind::Health
+        | ResourceKind::Tools
+        | ResourceKind::PendingApprovals
+        | ResourceKind::HeldPins
+        | ResourceKind::Agents
+        | ResourceKind::Users
+        | ResourceKind::Tokens => For::People,
+        ResourceKind::ActivePolicy | ResourceKind::ActivePolicyAlias => For::PeopleAndAgents,
+        ResourceKind::AgentPendingApprovals
+        | ResourceKind::AgentPastApprovals
+        | ResourceKind::AgentApproval
+        | ResourceKind::AgentPolicyState
+        | ResourceKind::AgentPolicySource
+        | ResourceKind::AgentProposals
+        | ResourceKind::Proposal => For::Owner,
+        // The approval is an agent's, and this URI is for those of people.
+        ResourceKind::Approval => For::OwnAgent,
+        ResourceKind::RecentAudit => For::AdminsAlone,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everybody_reads_what_the_tables_say() {
+    let world = TestSetup::new().await;
+    let (approval, proposal) = (world.asks(1).await, world.proposes().await);
     for entry in &RESOURCES {
         let params = json!({"uri": uri(entry, &approval, proposal)});
-        everybody_asks(&world, entry.uri, "resources/read", params, expected_of_resource(entry)).await;
+        let mut outcomes = Vec::new();
+        for client in [&world.person, &world.owner, &world.stranger, &world.agent, &world.other] {
+            outcomes.push(outcome(&client.request("resources/read", params.clone()).await));
+        }
+        let absent = "resource_not_found";
+        let mut expected = expected(who_may_read(entry.kind), absent, absent);
+        // What agents may read of their own.
+        expected[3] = if entry.has_face(Face::Agent) { "done" } else { absent };
+        assert_eq!(outcomes, expected, "{}", entry.uri);
+        assert_eq!(
+            refused(&world, None, "resources/read", &params).await,
+            "unauthenticated",
+            "{}",
+            entry.uri
+        );
     }
     world.gateway.stop().await;
 }

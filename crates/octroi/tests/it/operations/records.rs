@@ -103,6 +103,8 @@ async fn every_change_leaves_one_record() {
     let policy = "[[deny]]\ntool = \"peer.touch\"\n";
     let mut seen = BTreeSet::new();
     let mut of_people = Vec::new();
+    let token = world.done("tokens_create", json!({"agent_id": "tester"})).await;
+    let token = token["details"]["id"].clone();
     for (name, arguments) in [
         ("servers_toggle", json!({"name": "broken", "enabled": false})),
         ("agents_update", json!({"agent_id": "tester", "project": "house"})),
@@ -110,6 +112,13 @@ async fn every_change_leaves_one_record() {
         ("agents_set_policy", json!({"agent_id": "other", "source": policy})),
         ("policy_set_global", json!({"source": policy})),
         ("policy_set_floor", json!({"source": policy})),
+        ("users_add", json!({"name": "eve"})),
+        ("users_update", json!({"name": "eve", "disabled": true})),
+        ("users_update", json!({"name": "eve", "disabled": false})),
+        ("users_remove", json!({"name": "eve"})),
+        ("tokens_create", json!({"agent_id": "brand-new"})),
+        ("tokens_rotate", json!({"id": token})),
+        ("tokens_revoke", json!({"id": token})),
         // Everything but the segment in use: a time long after this test.
         ("audit_purge", json!({"before_ms": 4_102_444_800_000_u64})),
     ] {
@@ -210,16 +219,18 @@ async fn a_change_that_fails_leaves_a_second_record() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reading_leaves_no_record() {
     let world = TestSetup::new().await;
-    let (approval, proposal) = (world.asks(1).await, world.proposes().await);
+    let (approval, masked) = (world.asks(1).await, world.asks_with_secret().await);
+    let objects = super::access::fresh(&world, &approval, &masked).await;
+    let proposal = objects.proposal;
     let mut log = Log::new(&world).await;
     for entry in operations::all().filter(|entry| entry.is_read_only() && entry.has_face(Face::Management)) {
-        let arguments = super::access::arguments(entry.name, Face::Management, &approval, proposal);
+        let arguments = super::access::arguments(&objects, entry.name, "admin");
         let answer = world.person.call(entry.name, arguments).await;
         assert_eq!(outcome(&answer), "done", "{}: {answer:?}", entry.name);
         assert_eq!(log.news().await, Vec::<Value>::new(), "{}", entry.name);
     }
     for name in ["agents_decide_request", "agents_approve_request", "agents_deny_request"] {
-        let arguments = super::access::arguments(name, Face::Management, &approval, proposal);
+        let arguments = super::access::arguments(&objects, name, "admin");
         let answer = world.person.call(name, arguments).await;
         assert_eq!(outcome(&answer), "done", "{name}: {answer:?}");
         assert_eq!(log.news().await, Vec::<Value>::new(), "a preview by {name}");

@@ -74,7 +74,8 @@ impl Installed {
 /// A `server-everything` that listens on a free port and ends with this value.
 pub(crate) struct Everything {
     pub(crate) url: String,
-    _child: Child,
+    port: u16,
+    child: Child,
 }
 
 impl Everything {
@@ -84,7 +85,17 @@ impl Everything {
 
     /// The same from its script.
     pub(crate) async fn start_script(script: &Path, transport: &str, path: &str) -> Self {
-        let port = free_port();
+        Self::start_at(script, transport, path, free_port()).await
+    }
+
+    /// Ends it as a crash would; returns its port.
+    pub(crate) async fn kill(mut self) -> u16 {
+        self.child.kill().await.expect("it ends");
+        self.port
+    }
+
+    /// The same at a port.
+    pub(crate) async fn start_at(script: &Path, transport: &str, path: &str, port: u16) -> Self {
         let mut child = Command::new("node")
             .args(["--import", LEAVE_WITH_STDIN])
             .arg(script)
@@ -104,7 +115,7 @@ impl Everything {
             }
         };
         tokio::time::timeout(SOON * 2, listens).await.expect("server-everything should listen");
-        Self { url: format!("http://127.0.0.1:{port}/{path}"), _child: child }
+        Self { url: format!("http://127.0.0.1:{port}/{path}"), port, child }
     }
 }
 

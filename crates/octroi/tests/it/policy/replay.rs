@@ -51,7 +51,7 @@ async fn recorded_calls_are_decided_again() {
         $ octroi policy replay --policy all.toml --since yesterday
         error: `yesterday` is not a time
         hint: write --since 30d or --since 2027-01-31
-        [exit 1]
+        [exit 2]
         $ octroi policy apply all.toml --yes | tail -n 1
         global policy version 1 is active; undo with `octroi policy apply /dev/null --global`
         $ octroi policy replay --policy calm.toml | head -n 4

@@ -48,7 +48,7 @@ async fn the_command_line_says_what_became_of_a_call() {
     for (code, arguments) in [
         (3, &["--token", "wrong"][..]),
         // An agent that calls as another agent would have the other's rights.
-        (1, &["--token", AGENT_TOKEN]),
+        (3, &["--token", AGENT_TOKEN]),
         (4, &["--url", "http://127.0.0.1:1/mcp"]),
     ] {
         command(

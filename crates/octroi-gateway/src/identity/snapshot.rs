@@ -1,0 +1,302 @@
+//! The snapshot that requests read: every valid token and the principal behind it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use octroi_core::principal::{
+    BUILT_IN_ADMIN, LOCAL_AGENT, TokenEntries, TokenEntry, TokenHash, TokenHolder, TokenKind, TokenName,
+};
+use octroi_core::{Principal, UserRole};
+use octroi_store::{TokenRecord, UserRecord};
+
+/// Uses within this time are one: it is written down to the minute.
+const USE_GRAIN_MS: i64 = 60_000;
+
+/// What a snapshot is made of.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    /// The tokens of the configuration and of the data directory.
+    pub(super) entries: TokenEntries,
+    pub(super) stored_users: Vec<UserRecord>,
+    pub(super) stored_tokens: Vec<TokenRecord>,
+    /// The owners of agents that do not belong to the built-in administrator.
+    pub(super) owners: HashMap<Arc<str>, Arc<str>>,
+}
+
+/// Where a user comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UserOrigin {
+    /// Octroi itself: the built-in administrator.
+    BuiltIn,
+    /// The configuration names the user.
+    Configuration,
+    /// Somebody added the user.
+    Added {
+        /// When.
+        at_ms: i64,
+        /// Who.
+        by: String,
+    },
+}
+
+/// A user as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownUser {
+    /// The name.
+    pub name: String,
+    /// What the user may do.
+    pub role: UserRole,
+    /// Whether the user is locked out.
+    pub is_disabled: bool,
+    /// Where the user comes from.
+    pub origin: UserOrigin,
+}
+
+impl Sources {
+    /// All users, by name.
+    pub(super) fn users(&self) -> Vec<KnownUser> {
+        let mut users = BTreeMap::new();
+        let mut add = |user: KnownUser| users.insert(user.name.clone(), user);
+        for (name, is_admin) in self.configured_users() {
+            let role = if is_admin { UserRole::Admin } else { UserRole::Member };
+            let origin = UserOrigin::Configuration;
+            add(KnownUser { name, role, is_disabled: false, origin });
+        }
+        for stored in &self.stored_users {
+            add(self.stored_user(stored));
+        }
+        let (name, origin) = (BUILT_IN_ADMIN.to_owned(), UserOrigin::BuiltIn);
+        add(KnownUser { name, role: UserRole::Admin, is_disabled: false, origin });
+        users.into_values().collect()
+    }
+
+    /// One user.
+    pub(super) fn user(&self, name: &str) -> Option<KnownUser> {
+        self.users().into_iter().find(|user| user.name == name)
+    }
+
+    /// Whether the configuration names a user.
+    pub(super) fn is_configured(&self, name: &str) -> bool {
+        self.configured_users().contains_key(name)
+    }
+
+    /// The agents that belong to a user, by id.
+    pub(super) fn agents_of(&self, user: &str) -> Vec<String> {
+        let own = self.owners.iter().filter(|(_, owner)| ***owner == *user);
+        let mut agents: Vec<String> = own.map(|(agent, _)| agent.to_string()).collect();
+        agents.sort();
+        agents
+    }
+
+    /// The configuration can make a user an administrator, and cannot unlock one.
+    fn stored_user(&self, stored: &UserRecord) -> KnownUser {
+        let is_admin = self.configured_users().get(&stored.name).copied().unwrap_or_default();
+        KnownUser {
+            name: stored.name.clone(),
+            role: if is_admin { UserRole::Admin } else { stored.role },
+            is_disabled: stored.is_disabled,
+            origin: UserOrigin::Added { at_ms: stored.created_at_ms, by: stored.created_by.clone() },
+        }
+    }
+
+    /// The users with a token of the configuration, and whether one of their tokens makes them administrators.
+    fn configured_users(&self) -> BTreeMap<String, bool> {
+        let mut users = BTreeMap::new();
+        for (_, entry) in self.entries.iter() {
+            if let TokenHolder::Person { user, is_admin } = &entry.holder {
+                *users.entry(user.to_string()).or_default() |= *is_admin;
+            }
+        }
+        users
+    }
+}
+
+/// A valid token.
+#[derive(Debug)]
+pub(super) struct AcceptedToken {
+    pub(super) principal: Principal,
+    expires_at_ms: Option<i64>,
+    /// When it was last used; only for tokens of the store.
+    last_used_at_ms: Option<Arc<LastUse>>,
+}
+
+#[derive(Debug, Default)]
+struct LastUse {
+    at_ms: AtomicI64,
+    kept_at_ms: AtomicI64,
+}
+
+impl AcceptedToken {
+    /// Whether it expires, or its use is noted.
+    pub(super) fn is_checked(&self) -> bool {
+        self.expires_at_ms.is_some() || self.last_used_at_ms.is_some()
+    }
+
+    pub(super) fn is_expired(&self, now_ms: i64) -> bool {
+        self.expires_at_ms.is_some_and(|expires_at_ms| expires_at_ms <= now_ms)
+    }
+
+    pub(super) fn used(&self, now_ms: i64) {
+        if let Some(used) = &self.last_used_at_ms {
+            // Written seldom, so that worker threads do not take the line from each other with every call.
+            if now_ms - used.at_ms.load(Ordering::Relaxed) >= USE_GRAIN_MS {
+                used.at_ms.store(now_ms, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Every valid token.
+#[derive(Debug, Default)]
+pub(super) struct Snapshot {
+    by_hash: HashMap<TokenHash, AcceptedToken>,
+    by_id: HashMap<Arc<str>, TokenHash>,
+    owners: HashMap<Arc<str>, Arc<str>>,
+}
+
+impl Snapshot {
+    /// A token is valid as long as its user, or the owner of its agent, exists and is not locked out.
+    pub(super) fn of(sources: &Sources, before: &Self) -> Self {
+        let users: HashMap<String, KnownUser> =
+            sources.users().into_iter().map(|user| (user.name.clone(), user)).collect();
+        let mut snapshot = Self { owners: sources.owners.clone(), ..Self::default() };
+        for token in &sources.stored_tokens {
+            let Some(principal) = snapshot.stored_principal(token, &users) else {
+                continue;
+            };
+            let last_used = before.by_hash.get(&token.hash).and_then(|token| token.last_used_at_ms.clone());
+            let last_used = last_used.unwrap_or_else(|| {
+                let at_ms = token.last_used_at_ms.unwrap_or_default();
+                Arc::new(LastUse { at_ms: at_ms.into(), kept_at_ms: at_ms.into() })
+            });
+            let (expires_at_ms, last_used_at_ms) = (token.expires_at_ms, Some(last_used));
+            snapshot.insert(token.hash, AcceptedToken { principal, expires_at_ms, last_used_at_ms });
+        }
+        for (hash, entry) in sources.entries.iter() {
+            if let Some(principal) = snapshot.entry_principal(hash, entry, &users) {
+                let accepted = AcceptedToken { principal, expires_at_ms: None, last_used_at_ms: None };
+                snapshot.insert(*hash, accepted);
+            }
+        }
+        snapshot
+    }
+
+    fn insert(&mut self, hash: TokenHash, accepted: AcceptedToken) {
+        self.by_id.insert(Arc::clone(&accepted.principal.token().id), hash);
+        self.by_hash.insert(hash, accepted);
+    }
+
+    fn stored_principal(&self, token: &TokenRecord, users: &HashMap<String, KnownUser>) -> Option<Principal> {
+        if token.revoked.is_some() {
+            return None;
+        }
+        let name = TokenName { id: token.id.as_str().into(), label: token.label.as_str().into() };
+        match (token.kind, token.agent.as_deref(), token.session.as_deref()) {
+            (TokenKind::Human, ..) => {
+                Some(Principal::person(&token.user, active(users, &token.user)?.role, name))
+            }
+            (TokenKind::Service, ..) => {
+                active(users, &token.user)?;
+                Some(Principal::service(&token.user, name))
+            }
+            (TokenKind::Agent, Some(agent), _) => {
+                Some(Principal::agent(agent, &self.active_owner(agent, users)?, name))
+            }
+            (TokenKind::Session, Some(agent), Some(session)) => {
+                Some(Principal::session(session, agent, &self.active_owner(agent, users)?, name))
+            }
+            (TokenKind::Agent | TokenKind::Session, ..) => None,
+        }
+    }
+
+    fn entry_principal(
+        &self,
+        hash: &TokenHash,
+        entry: &TokenEntry,
+        users: &HashMap<String, KnownUser>,
+    ) -> Option<Principal> {
+        let name = TokenName { id: entry_id(hash).into(), label: Arc::clone(&entry.label) };
+        match &entry.holder {
+            TokenHolder::Person { user, .. } => {
+                Some(Principal::person(user, active(users, user)?.role, name))
+            }
+            TokenHolder::Agent(agent) => {
+                Some(Principal::agent(agent, &self.active_owner(agent, users)?, name))
+            }
+            TokenHolder::Service => Some(Principal::service(BUILT_IN_ADMIN, name)),
+        }
+    }
+
+    /// The owner of an agent, unless locked out. An owner that only the configuration of the agent names has no
+    /// token, and cannot be locked out either.
+    fn active_owner(&self, agent: &str, users: &HashMap<String, KnownUser>) -> Option<Arc<str>> {
+        let owner = self.owner_of(agent);
+        let is_locked_out = users.get(&*owner).is_some_and(|user| user.is_disabled);
+        (!is_locked_out).then_some(owner)
+    }
+
+    /// The agents that have a valid token.
+    pub(super) fn agents(&self) -> BTreeSet<Arc<str>> {
+        self.by_hash.values().filter_map(|accepted| accepted.principal.agent_id().cloned()).collect()
+    }
+
+    pub(super) fn owner_of(&self, agent: &str) -> Arc<str> {
+        self.owners.get(agent).map_or_else(|| BUILT_IN_ADMIN.into(), Arc::clone)
+    }
+
+    pub(super) fn find(&self, hash: &TokenHash) -> Option<&AcceptedToken> {
+        self.by_hash.get(hash)
+    }
+
+    fn by_id(&self, token: &str) -> Option<&AcceptedToken> {
+        self.by_hash.get(self.by_id.get(token)?)
+    }
+
+    /// Whether a token is valid now.
+    pub(super) fn is_current(&self, token: &str, now_ms: i64) -> bool {
+        // A client of `octroi stdio` that is the gateway itself has no token.
+        token == LOCAL_AGENT || self.by_id(token).is_some_and(|accepted| !accepted.is_expired(now_ms))
+    }
+
+    /// Whether a token stands for the same principal here and there.
+    pub(super) fn is_same(&self, other: &Self, token: &str) -> bool {
+        self.by_id(token).map(|one| &one.principal) == other.by_id(token).map(|one| &one.principal)
+    }
+
+    /// Whether the token behind a principal is valid now, and still stands for the same one. A person who tries a
+    /// call as an agent has another principal than the token.
+    pub(super) fn is_valid(&self, principal: &Principal, now_ms: i64) -> bool {
+        let token = &principal.token().id;
+        self.is_current(token, now_ms)
+            && self.by_id(token).is_none_or(|accepted| {
+                accepted.principal == *principal || accepted.principal.kind() != principal.kind()
+            })
+    }
+
+    /// When tokens were last used, for those whose use is not written down yet.
+    pub(super) fn take_uses(&self) -> Vec<(String, i64)> {
+        let fresh = |accepted: &AcceptedToken| {
+            let used = accepted.last_used_at_ms.as_ref()?;
+            let at_ms = used.at_ms.load(Ordering::Relaxed);
+            let is_fresh = used.kept_at_ms.swap(at_ms, Ordering::Relaxed) < at_ms;
+            is_fresh.then(|| (accepted.principal.token().id.to_string(), at_ms))
+        };
+        self.by_hash.values().filter_map(fresh).collect()
+    }
+
+    /// When a token was last used.
+    pub(super) fn last_use(&self, token: &str) -> Option<i64> {
+        let used = self.by_id(token)?.last_used_at_ms.as_ref()?;
+        Some(used.at_ms.load(Ordering::Relaxed)).filter(|at_ms| *at_ms > 0)
+    }
+}
+
+/// The id of a token of the configuration, whose own is not known.
+pub(super) fn entry_id(hash: &TokenHash) -> String {
+    format!("file-{}", hex::encode(&hash[..4]))
+}
+
+fn active<'a>(users: &'a HashMap<String, KnownUser>, name: &str) -> Option<&'a KnownUser> {
+    users.get(name).filter(|user| !user.is_disabled)
+}

@@ -1,0 +1,92 @@
+//! Why a server offers no tools: it does not run, or its list could not be read.
+
+use octroi_core::server::Start;
+use octroi_core::{Lifecycle, ServerKey};
+
+use super::{ManagedServer, Servers};
+
+/// A server that offers no tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentServer {
+    /// Its name.
+    pub server: ServerKey,
+    /// Why it has none, without anything that the server wrote.
+    pub reason: String,
+    /// The command with which a person goes on.
+    pub hint: String,
+}
+
+impl Servers {
+    /// The server that a tool's name belongs to, in any form that rules and clients use, if it offers no tools.
+    pub fn silent_server_of(&self, tool: &str) -> Option<SilentServer> {
+        let members = self.members.load();
+        let named = members.values().filter(|member| is_named(&member.upstream.spec().key, tool));
+        // `a_b_c` may be a tool of `a` or of `a_b`.
+        let member = named.max_by_key(|member| member.upstream.spec().key.to_string().len())?;
+        let key = &member.upstream.spec().key;
+        let has_tools = self.registry.catalogue().server(key).is_some_and(|lists| !lists.tools.is_empty());
+        (!has_tools).then(|| silent(member))
+    }
+}
+
+fn is_named(key: &ServerKey, tool: &str) -> bool {
+    let key = key.to_string();
+    let rest = tool.strip_prefix("mcp:").unwrap_or(tool).strip_prefix(&key);
+    rest.is_some_and(|rest| rest.starts_with(['_', '.', ':']))
+}
+
+fn silent(member: &ManagedServer) -> SilentServer {
+    let spec = member.upstream.spec();
+    let condition = member.upstream.condition();
+    let name = spec.key.to_string();
+    let error = condition.error.as_ref().map(octroi_upstream::UpstreamError::for_caller);
+    let look = format!("see why with `octroi logs {name}` and `octroi test {name}`");
+    let (reason, hint) = match (condition.lifecycle, error) {
+        (Lifecycle::Disabled, _) => {
+            ("it is switched off".to_owned(), format!("switch it on with `octroi enable {name}`"))
+        }
+        (Lifecycle::NeedsAuth, _) => (
+            "it requires other credentials".to_owned(),
+            "check the `headers` of the server's entry".to_owned(),
+        ),
+        (Lifecycle::Failed, Some(error)) => (format!("it does not run: {error}"), look),
+        (Lifecycle::Failed, None) => ("it does not run".to_owned(), look),
+        (Lifecycle::Starting, _) => {
+            ("it is still starting".to_owned(), format!("try again in a moment; {look}"))
+        }
+        (Lifecycle::Stopped, None) if spec.start == Start::Manual => {
+            ("it has not been started".to_owned(), format!("start it with `octroi restart {name}`"))
+        }
+        (Lifecycle::Stopped | Lifecycle::Stopping, None) => {
+            ("it is stopped".to_owned(), format!("start it with `octroi restart {name}`"))
+        }
+        (Lifecycle::Stopped | Lifecycle::Stopping, Some(error)) => (format!("it is stopped: {error}"), look),
+        (Lifecycle::Running, _) => match member.refresher.failure() {
+            Some(_) => ("it runs, but its list of tools could not be read".to_owned(), look),
+            None => ("it runs, and lists none".to_owned(), look),
+        },
+    };
+    SilentServer { server: spec.key.clone(), reason, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use octroi_core::ServerName;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_is_named_in_any_form() {
+        let key = ServerKey::system(ServerName::parse("files").unwrap());
+        for (tool, expected) in [
+            ("files_read", true),
+            ("files.read", true),
+            ("mcp:files:read", true),
+            ("files", false),
+            ("filesystem_read", false),
+            ("read", false),
+        ] {
+            assert_eq!(is_named(&key, tool), expected, "{tool}");
+        }
+    }
+}

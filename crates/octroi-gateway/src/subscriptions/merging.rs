@@ -1,0 +1,175 @@
+//! Merges notices: a client reads a resource once, however often it changes within a moment.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use octroi_core::Clock;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{Listener, Notice};
+
+/// How long a notice waits for others like it.
+const WINDOW: Duration = Duration::from_millis(50);
+
+/// Notices on their way to clients. A client has at most one of each kind of list and of each resource here, so its
+/// subscriptions limit what waits for it.
+pub(super) struct Merging {
+    clock: Clock,
+    waiting: Mutex<Waiting>,
+    added: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// Since when each waits, the oldest first.
+    in_order: VecDeque<WaitingNotice>,
+    known: HashSet<(u64, Arc<Notice>)>,
+}
+
+struct WaitingNotice {
+    since: Instant,
+    listener: Weak<Listener>,
+    key: (u64, Arc<Notice>),
+}
+
+impl Merging {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { clock, waiting: Mutex::default(), added: Notify::new() }
+    }
+
+    /// Adds a notice for a client, unless the same one waits already.
+    pub(super) fn add(&self, listener: &Arc<Listener>, notice: Notice) {
+        let key = (listener.number, Arc::new(notice));
+        let mut waiting = self.waiting.lock();
+        if waiting.known.insert(key.clone()) {
+            let (since, listener) = (self.clock.instant(), Arc::downgrade(listener));
+            waiting.in_order.push_back(WaitingNotice { since, listener, key });
+            drop(waiting);
+            self.added.notify_one();
+        }
+    }
+
+    /// Delivers what waited long enough, until `closing`.
+    pub(super) async fn deliver(&self, closing: &CancellationToken) {
+        loop {
+            let next = async {
+                match self.deliver_due() {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => self.added.notified().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = closing.cancelled() => return,
+                () = next => {}
+            }
+        }
+    }
+
+    /// Delivers what is due; how long until the next notice is, if one waits.
+    fn deliver_due(&self) -> Option<Duration> {
+        let now = self.clock.instant();
+        loop {
+            let (listener, notice) = {
+                let mut waiting = self.waiting.lock();
+                let waited = now.saturating_duration_since(waiting.in_order.front()?.since);
+                if waited < WINDOW {
+                    return Some(WINDOW.saturating_sub(waited));
+                }
+                let WaitingNotice { listener, key, .. } = waiting.in_order.pop_front()?;
+                waiting.known.remove(&key);
+                (listener.upgrade(), key.1)
+            };
+            // Without the lock: dropping the last reference to a listener takes others.
+            if let Some(listener) = listener {
+                (listener.deliver)(Notice::clone(&notice));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use octroi_core::ServerKey;
+    use octroi_core::clock::TimeSource;
+    use octroi_mcp::Era;
+    use octroi_mcp::capability::ClientCapabilities;
+
+    use super::*;
+    use crate::subscriptions::{Filter, ReleaseWatch, Subscriber, Subscriptions};
+    use crate::view::View;
+
+    #[derive(Clone)]
+    struct Movable(Arc<Mutex<Instant>>);
+
+    impl TimeSource for Movable {
+        fn wall_ms(&self) -> i64 {
+            0
+        }
+
+        fn monotonic(&self) -> Instant {
+            *self.0.lock()
+        }
+    }
+
+    struct NoServers;
+
+    impl ReleaseWatch for NoServers {
+        fn release(&self, _: &Listener, _: &ServerKey, _: &str) {}
+    }
+
+    #[test]
+    fn changes_of_one_resource_within_a_moment_are_one() {
+        #[expect(clippy::disallowed_methods, reason = "only its differences matter")]
+        let time = Movable(Arc::new(Mutex::new(Instant::now())));
+        let subscriptions = Arc::new(Subscriptions::new(Clock::new(time.clone())));
+        let server = ServerKey::parse("files").unwrap();
+        let listen = |era: Era| {
+            let subscriber = Subscriber {
+                view: View::Server(server.clone()),
+                capabilities: ClientCapabilities::default(),
+                era,
+                user: "ann".into(),
+                agent: None,
+                session: "s".into(),
+            };
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let deliver = Arc::clone(&told);
+            let listener =
+                subscriptions.listen(subscriber, Filter::ALL, Arc::new(NoServers), move |notice| {
+                    deliver.lock().push(notice)
+                });
+            for uri in ["a", "b"] {
+                listener.watch(&server, uri);
+            }
+            (listener, told)
+        };
+        let (_modern, told_modern) = listen(Era::Modern);
+        let (legacy, told_legacy) = listen(Era::Legacy);
+        let take = || std::mem::take(&mut *told_modern.lock());
+        let updated = |uri: &str| Notice::ResourceUpdated(uri.to_owned());
+        let change = |uri: &str| subscriptions.resource_updated(&server, uri);
+        let wait = |ms: u64| {
+            *time.0.lock() += Duration::from_millis(ms);
+            subscriptions.merging.deliver_due()
+        };
+        for uri in ["a", "b", "a", "a"] {
+            change(uri);
+        }
+        assert_eq!((wait(49), take()), (Some(Duration::from_millis(1)), Vec::new()));
+        change("a");
+        assert_eq!((wait(1), take()), (None, vec![updated("a"), updated("b")]));
+        assert_eq!(*told_legacy.lock(), [updated("a"), updated("b")], "clients of both eras");
+        change("b");
+        wait(30);
+        change("a");
+        assert_eq!((wait(20), take()), (Some(Duration::from_millis(30)), vec![updated("b")]));
+        drop(legacy);
+        assert_eq!((wait(30), take()), (None, vec![updated("a")]));
+        let waiting = subscriptions.merging.waiting.lock();
+        assert!(waiting.known.is_empty() && waiting.in_order.is_empty(), "nothing is left of who is gone");
+    }
+}

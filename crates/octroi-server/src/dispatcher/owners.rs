@@ -1,0 +1,114 @@
+//! Whom the object of a request belongs to, where the request does not say it.
+
+use std::sync::Arc;
+
+use octroi_api::{ObjectRef, Owner};
+use octroi_core::Principal;
+use octroi_gateway::{Gateway, OperatorError, PolicyError, PolicyRefusal};
+
+use crate::error::OperationError;
+
+/// The owner of an object, as it was looked up.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum FoundOwner {
+    Nobody,
+    Everyone,
+    Admins,
+    User(String),
+    Agent {
+        agent: String,
+        user: Arc<str>,
+        /// Others who may see it and decide about it, because a rule names them.
+        approvers: Vec<String>,
+    },
+}
+
+impl FoundOwner {
+    fn of_agent(gateway: &Gateway, agent: &str) -> Self {
+        let user = gateway.identity().owner_of(agent);
+        Self::Agent { agent: agent.to_owned(), user, approvers: Vec::new() }
+    }
+
+    /// The owner as the access rule compares it with a principal.
+    pub(super) fn as_owner<'a>(&'a self, principal: &'a Principal) -> Owner<'a> {
+        match self {
+            Self::Nobody => Owner::Nobody,
+            Self::Everyone => Owner::Everyone,
+            Self::Admins => Owner::Admins,
+            Self::User(user) => Owner::User(user),
+            Self::Agent { agent, approvers, .. }
+                if principal.is_person() && approvers.iter().any(|name| **name == **principal.user()) =>
+            {
+                Owner::Agent { agent, user: principal.user() }
+            }
+            Self::Agent { agent, user, .. } => Owner::Agent { agent, user },
+        }
+    }
+}
+
+/// Looks up the owner of an object.
+pub(super) async fn find(
+    gateway: &Gateway,
+    principal: &Principal,
+    object: ObjectRef<'_>,
+) -> Result<FoundOwner, OperationError> {
+    Ok(match object {
+        ObjectRef::Gateway | ObjectRef::Server(_) | ObjectRef::Tool(_) => FoundOwner::Everyone,
+        ObjectRef::Administration => FoundOwner::Admins,
+        ObjectRef::Caller => match principal.agent_id() {
+            Some(agent) => FoundOwner::of_agent(gateway, agent),
+            None => FoundOwner::Everyone,
+        },
+        // An agent is itself even if nobody has set anything for it.
+        ObjectRef::Agent(agent) if principal.agent_id().is_some_and(|own| **own == *agent) => {
+            FoundOwner::of_agent(gateway, agent)
+        }
+        ObjectRef::Agent(agent) if gateway.governance().knows_agent(agent) => {
+            FoundOwner::of_agent(gateway, agent)
+        }
+        ObjectRef::Agent(_) => FoundOwner::Nobody,
+        ObjectRef::NewAgent(agent) if gateway.governance().knows_agent(agent) => {
+            FoundOwner::of_agent(gateway, agent)
+        }
+        ObjectRef::NewAgent(_) => FoundOwner::Everyone,
+        ObjectRef::User(name) => match gateway.identity().user(name) {
+            Some(user) => FoundOwner::User(user.name),
+            None => FoundOwner::Nobody,
+        },
+        ObjectRef::Token(id) => match gateway.identity().token(id) {
+            Some(token) => FoundOwner::User(token.record.user),
+            None => FoundOwner::Nobody,
+        },
+        ObjectRef::Approval(id) => match gateway.approvals().get(id).await {
+            Ok(approval) => match approval.binding.agent {
+                Some(agent) => FoundOwner::of_agent(gateway, &agent),
+                None => FoundOwner::Admins,
+            },
+            Err(OperatorError::UnknownApproval(_)) => FoundOwner::Nobody,
+            Err(error) => return Err(error.into()),
+        },
+        ObjectRef::Proposal(id) => match gateway.governance().proposal(id, None).await? {
+            Some(record) => match record.draft.level.agent() {
+                Some(agent) => FoundOwner::of_agent(gateway, agent),
+                None => FoundOwner::Admins,
+            },
+            None => FoundOwner::Nobody,
+        },
+    })
+}
+
+/// The error that says that this object does not exist.
+pub(super) fn not_found(object: ObjectRef<'_>) -> OperationError {
+    match object {
+        ObjectRef::Approval(id) => OperatorError::UnknownApproval(id.to_owned()).into(),
+        ObjectRef::Proposal(_) => PolicyError::Refused(PolicyRefusal::Unknown).into(),
+        ObjectRef::Server(name) => OperationError::not_found(format!("there is no server `{name}`")),
+        ObjectRef::Tool(name) => OperationError::not_found(format!("there is no tool `{name}`")),
+        ObjectRef::Agent(id) => OperatorError::UnknownAgent(id.to_owned()).into(),
+        // Ids of agents are unique among all users: somebody else has this one.
+        ObjectRef::NewAgent(id) => OperatorError::AgentTaken(id.to_owned()).into(),
+        ObjectRef::User(name) => OperatorError::UnknownUser(name.to_owned()).into(),
+        ObjectRef::Token(id) => OperatorError::UnknownToken(id.to_owned()).into(),
+        ObjectRef::Gateway | ObjectRef::Administration | ObjectRef::Caller => OperationError::PeopleOnly,
+    }
+}

@@ -1,0 +1,147 @@
+//! Users and their tokens.
+
+use octroi_core::UserRole;
+use octroi_core::principal::TokenKind;
+use sqlx::sqlite::SqliteRow;
+
+use super::{Durable, Sqlite};
+use crate::error::StoreError;
+use crate::user::{TokenRecord, UserRecord};
+
+impl Sqlite {
+    pub(crate) async fn users(&self) -> Result<Vec<UserRecord>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM users ORDER BY name")
+            .fetch_all(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        rows.iter().map(|row| self.read_user(row)).collect()
+    }
+
+    pub(crate) async fn save_user(&self, user: &UserRecord) -> Result<(), StoreError> {
+        let mut durable = self.begin_durable().await?;
+        sqlx::query(
+            "INSERT OR REPLACE INTO users (name, role, is_disabled, created_at_ms, created_by)
+             VALUES (?, ?, ?, ?, ?)",
+        )
+        .bind(&user.name)
+        .bind(user.role.as_str())
+        .bind(user.is_disabled)
+        .bind(user.created_at_ms)
+        .bind(&user.created_by)
+        .execute(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        self.commit_durable(durable).await
+    }
+
+    pub(crate) async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+        let mut durable = self.begin_durable().await?;
+        let mut n_removed = 0;
+        for sql in [
+            "DELETE FROM tokens WHERE user = ?1 OR agent IN (SELECT id FROM agents WHERE owner = ?1)",
+            "DELETE FROM tool_uses WHERE agent IN (SELECT id FROM agents WHERE owner = ?1)",
+            "DELETE FROM agents WHERE owner = ?1",
+            "DELETE FROM users WHERE name = ?1",
+        ] {
+            let result = sqlx::query(sql)
+                .bind(name)
+                .execute(&mut *durable.transaction)
+                .await
+                .map_err(|error| self.failed(error))?;
+            n_removed = result.rows_affected();
+        }
+        self.commit_durable(durable).await?;
+        Ok(n_removed > 0)
+    }
+
+    pub(crate) async fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM tokens ORDER BY created_at_ms, id")
+            .fetch_all(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        rows.iter().map(|row| self.read_token(row)).collect()
+    }
+
+    pub(crate) async fn save_tokens(&self, tokens: &[TokenRecord]) -> Result<(), StoreError> {
+        let mut durable = self.begin_durable().await?;
+        for token in tokens {
+            self.write_token(&mut durable, token).await?;
+        }
+        self.commit_durable(durable).await
+    }
+
+    pub(crate) async fn record_token_uses(&self, uses: &[(String, i64)]) -> Result<(), StoreError> {
+        let mut transaction = self.begin().await?;
+        for (id, at_ms) in uses {
+            sqlx::query(
+                "UPDATE tokens SET last_used_at_ms = max(coalesce(last_used_at_ms, 0), ?2) WHERE id = ?1",
+            )
+            .bind(id)
+            .bind(at_ms)
+            .execute(&mut *transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        }
+        self.commit(transaction).await
+    }
+
+    async fn write_token(&self, durable: &mut Durable, token: &TokenRecord) -> Result<(), StoreError> {
+        let (revoked_at_ms, revoked_by) = token.revoked.as_ref().map(|(at_ms, by)| (*at_ms, by)).unzip();
+        sqlx::query(
+            "INSERT OR REPLACE INTO tokens
+                (id, hash, kind, user, agent, session, label, created_at_ms, created_by, expires_at_ms,
+                 last_used_at_ms, revoked_at_ms, revoked_by, replaced_by)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&token.id)
+        .bind(token.hash.as_slice())
+        .bind(token.kind.as_str())
+        .bind(&token.user)
+        .bind(&token.agent)
+        .bind(&token.session)
+        .bind(&token.label)
+        .bind(token.created_at_ms)
+        .bind(&token.created_by)
+        .bind(token.expires_at_ms)
+        .bind(token.last_used_at_ms)
+        .bind(revoked_at_ms)
+        .bind(revoked_by)
+        .bind(&token.replaced_by)
+        .execute(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        Ok(())
+    }
+
+    fn read_user(&self, row: &SqliteRow) -> Result<UserRecord, StoreError> {
+        let role: &str = self.column(row, "role")?;
+        Ok(UserRecord {
+            name: self.column(row, "name")?,
+            role: UserRole::parse(role).ok_or_else(self.unreadable("role"))?,
+            is_disabled: self.column(row, "is_disabled")?,
+            created_at_ms: self.column(row, "created_at_ms")?,
+            created_by: self.column(row, "created_by")?,
+        })
+    }
+
+    fn read_token(&self, row: &SqliteRow) -> Result<TokenRecord, StoreError> {
+        let kind: &str = self.column(row, "kind")?;
+        let revoked_at_ms: Option<i64> = self.column(row, "revoked_at_ms")?;
+        let revoked_by: Option<String> = self.column(row, "revoked_by")?;
+        Ok(TokenRecord {
+            id: self.column(row, "id")?,
+            hash: self.hash_column(row, "hash")?,
+            kind: TokenKind::parse(kind).ok_or_else(self.unreadable("kind of token"))?,
+            user: self.column(row, "user")?,
+            agent: self.column(row, "agent")?,
+            session: self.column(row, "session")?,
+            label: self.column(row, "label")?,
+            created_at_ms: self.column(row, "created_at_ms")?,
+            created_by: self.column(row, "created_by")?,
+            expires_at_ms: self.column(row, "expires_at_ms")?,
+            last_used_at_ms: self.column(row, "last_used_at_ms")?,
+            revoked: revoked_at_ms.map(|at_ms| (at_ms, revoked_by.unwrap_or_default())),
+            replaced_by: self.column(row, "replaced_by")?,
+        })
+    }
+}

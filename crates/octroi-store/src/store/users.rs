@@ -1,0 +1,50 @@
+//! Users and their tokens.
+
+use super::{Engine, Store};
+use crate::error::StoreError;
+use crate::user::{TokenRecord, UserRecord};
+
+impl Store {
+    /// All users, by name.
+    pub async fn users(&self) -> Result<Vec<UserRecord>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.users().await,
+        }
+    }
+
+    /// Adds or replaces a user.
+    pub async fn save_user(&self, user: &UserRecord) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.save_user(user).await,
+        }
+    }
+
+    /// Removes a user with the user's tokens and agents, and the tokens of these agents; returns whether
+    /// there was such a user.
+    pub async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.remove_user(name).await,
+        }
+    }
+
+    /// All tokens, also those that ended, by the time they were created.
+    pub async fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.tokens().await,
+        }
+    }
+
+    /// Adds or replaces tokens, all of them or none.
+    pub async fn save_tokens(&self, tokens: &[TokenRecord]) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.save_tokens(tokens).await,
+        }
+    }
+
+    /// Records when tokens were used. Not on the disk when this returns: it is obtained again.
+    pub async fn record_token_uses(&self, uses: &[(String, i64)]) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.record_token_uses(uses).await,
+        }
+    }
+}
