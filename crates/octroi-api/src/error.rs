@@ -1,6 +1,7 @@
 //! Errors: stable codes, and their meaning for clients, HTTP and the command line.
 
 mod api;
+mod request_specs;
 mod rescue;
 mod specs;
 mod table;
@@ -13,7 +14,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use api::ApiError;
-pub use rescue::{Answered, META_ERROR, RequestKind, rescue};
+pub use rescue::{Answered, META_ERROR, RequestKind, describe, rescue};
 pub use table::{ErrorCode, ErrorSpec, RESERVED_NUMBERS};
 
 /// The exit status of a command.

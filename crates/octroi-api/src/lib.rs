@@ -15,7 +15,7 @@ mod schema;
 pub mod wire;
 
 pub use access::{Access, AccessVerdict, AgentSetting, Face, ObjectRef, Owner};
-pub use error::{Answered, ApiError, ErrorCode, Exit, Fault, RequestKind, Retry, rescue};
+pub use error::{Answered, ApiError, ErrorCode, Exit, Fault, RequestKind, Retry, describe, rescue};
 pub use operation::{Effect, Operation, OperationEntry};
 pub use operations::{Group, OPERATIONS, find};
 pub use request::read_request;

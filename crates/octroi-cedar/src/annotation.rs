@@ -3,17 +3,17 @@
 use cedar_policy::Policy;
 use octroi_core::suggest::did_you_mean;
 
-use crate::effect::Effect;
+use crate::effect::CedarEffect;
 
 const KNOWN: [&str; 3] = ["id", "decision", "reason"];
-const DECISIONS: [(&str, Effect); 3] =
-    [("ask", Effect::Ask), ("deny", Effect::Deny), ("abort", Effect::Abort)];
+const DECISIONS: [(&str, CedarEffect); 3] =
+    [("ask", CedarEffect::Ask), ("deny", CedarEffect::Deny), ("abort", CedarEffect::Abort)];
 
 /// The annotations of one policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Annotations {
     pub(crate) id: Option<String>,
-    pub(crate) effect: Effect,
+    pub(crate) effect: CedarEffect,
     pub(crate) reason: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct InvalidAnnotation {
 /// Parses them. After an invalid one the rest is still parsed, to report all problems together.
 pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<InvalidAnnotation>) {
     let is_permit = policy.effect() == cedar_policy::Effect::Permit;
-    let effect = if is_permit { Effect::Permit } else { Effect::Deny };
+    let effect = if is_permit { CedarEffect::Permit } else { CedarEffect::Deny };
     let mut annotations = Annotations { id: None, effect, reason: None };
     let mut wrongs = Vec::new();
     for (name, value) in policy.annotations() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::effect::Effect;
+use crate::effect::CedarEffect;
 use crate::policies::Policies;
 
 /// One policy, for listings and explanations.
@@ -11,7 +11,7 @@ pub struct Described<'a> {
     /// Its `@id`, or `policy` and its number.
     pub id: &'a str,
     /// Its effect.
-    pub effect: Effect,
+    pub effect: CedarEffect,
     /// Its `@reason`.
     pub reason: Option<&'a str>,
     /// Its first line, from 1.

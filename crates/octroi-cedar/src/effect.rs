@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The effect of a policy on a call that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum CedarEffect {
     /// It allows the call.
     Permit,
     /// It requires approval.
@@ -15,7 +15,7 @@ pub enum Effect {
     Abort,
 }
 
-impl Effect {
+impl CedarEffect {
     /// Its name in output.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Effect {
     }
 }
 
-impl fmt::Display for Effect {
+impl fmt::Display for CedarEffect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }

@@ -18,14 +18,14 @@ use octroi_core::trust::Trust;
 use serde_json::Value;
 
 use crate::argument::{self, Parts, texts};
-use crate::effect::Effect;
+use crate::effect::CedarEffect;
 use crate::needs::{Needs, UsedParts};
 use crate::policies::{Policies, Prepared, Slice};
 use crate::schema::risk_name;
 
 /// A call to be judged.
 #[derive(Clone, Copy)]
-pub struct Request<'a> {
+pub struct CallToJudge<'a> {
     /// The caller.
     pub agent: Agent<'a>,
     /// The called tool.
@@ -122,7 +122,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Policies {
     /// Judges one call. Only the arguments and facts that policies use are converted.
-    pub fn judge(&self, request: &Request<'_>) -> Judgement {
+    pub fn judge(&self, request: &CallToJudge<'_>) -> Judgement {
         let tool = &request.tool;
         let Some(prepared) = self.tools.get(tool.server).and_then(|tools| tools.get(tool.name)) else {
             // Policies may apply to every tool; whether they match this unknown one cannot be evaluated.
@@ -143,7 +143,7 @@ impl Policies {
 
     fn respond(
         &self,
-        request: &Request<'_>,
+        request: &CallToJudge<'_>,
         prepared: &Prepared,
         slice: &Slice,
     ) -> Result<Response, Failure> {
@@ -169,7 +169,7 @@ impl Policies {
             .map(|loaded| Clause {
                 id: loaded.id.clone(),
                 reason: loaded.reason.clone(),
-                is_permit: loaded.effect == Effect::Permit,
+                is_permit: loaded.effect == CedarEffect::Permit,
             })
             .filter(|clause| !clause.is_permit || verdict == CedarVerdict::Allow)
             .collect();
@@ -177,12 +177,12 @@ impl Policies {
     }
 }
 
-const fn verdict(effect: Effect) -> CedarVerdict {
+const fn verdict(effect: CedarEffect) -> CedarVerdict {
     match effect {
-        Effect::Permit => CedarVerdict::Allow,
-        Effect::Ask => CedarVerdict::Ask,
-        Effect::Deny => CedarVerdict::Deny,
-        Effect::Abort => CedarVerdict::Abort,
+        CedarEffect::Permit => CedarVerdict::Allow,
+        CedarEffect::Ask => CedarVerdict::Ask,
+        CedarEffect::Deny => CedarVerdict::Deny,
+        CedarEffect::Abort => CedarVerdict::Abort,
     }
 }
 
@@ -194,7 +194,7 @@ fn failed(error: &str) -> Judgement {
     Judgement { verdict: CedarVerdict::Deny, determining: Vec::new(), errors: vec![error.to_owned()] }
 }
 
-fn context(request: &Request<'_>, prepared: &Prepared, needs: &Needs) -> Result<Context, Failure> {
+fn context(request: &CallToJudge<'_>, prepared: &Prepared, needs: &Needs) -> Result<Context, Failure> {
     let mut pairs = Vec::with_capacity(3);
     if !needs.arguments.is_nothing() {
         let arguments =
@@ -251,7 +251,7 @@ fn session(session: &SessionState<'_>, used: &UsedParts) -> Result<Expression, F
 /// The attributes of caller and tool, if a policy uses them; otherwise nothing is built. Extending the
 /// prepared entities is several times faster than building them anew.
 fn entities<'a>(
-    request: &Request<'_>,
+    request: &CallToJudge<'_>,
     prepared: &'a Prepared,
     needs: &Needs,
     agent: &EntityUid,

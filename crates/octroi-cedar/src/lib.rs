@@ -18,10 +18,10 @@ mod schema;
 mod shape;
 
 pub use describe::Described;
-pub use effect::Effect;
-pub use judge::{Agent, CedarVerdict, Clause, Judgement, Request, SessionState, Tool};
+pub use effect::CedarEffect;
+pub use judge::{Agent, CallToJudge, CedarVerdict, Clause, Judgement, SessionState, Tool};
 pub use policies::Policies;
-pub use problem::Problem;
+pub use problem::CedarProblem;
 pub use schema::{Schema, SchemaError, ToolShape};
 
 #[cfg(test)]

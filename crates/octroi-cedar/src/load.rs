@@ -7,9 +7,9 @@ use cedar_policy::ffi::DetailedError;
 use cedar_policy::{Policy, PolicyId, PolicySet};
 
 use crate::annotation;
-use crate::effect::Effect;
+use crate::effect::CedarEffect;
 use crate::limits::{self, BeyondLimits};
-use crate::problem::{Problem, position};
+use crate::problem::{CedarProblem, position};
 use crate::schema::Schema;
 
 mod scope;
@@ -31,7 +31,7 @@ const NEVER: &str = "it can never match a call";
 pub(crate) struct Loaded {
     pub(crate) policy: Policy,
     pub(crate) id: String,
-    pub(crate) effect: Effect,
+    pub(crate) effect: CedarEffect,
     pub(crate) reason: Option<String>,
     pub(crate) span: Range<usize>,
     pub(crate) line: usize,
@@ -40,9 +40,9 @@ pub(crate) struct Loaded {
 }
 
 /// Parses and checks everything. Returns either all policies or none.
-pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<Problem>> {
+pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<CedarProblem>> {
     limits::check(text)
-        .map_err(|BeyondLimits { offset, message }| vec![Problem::at(text, offset, None, message)])?;
+        .map_err(|BeyondLimits { offset, message }| vec![CedarProblem::at(text, offset, None, message)])?;
     let set: PolicySet = text.parse().map_err(|errors| unreadable(text, &DetailedError::from(&errors)))?;
     let mut problems = templates(text, &set);
     let mut all = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<Probl
                 let message = format!(
                     "the policies match tools more than {PAIRS_MAX} times altogether; name fewer tools in them"
                 );
-                return Err(vec![Problem::at(text, loaded.span.start, Some(&loaded.id), message)]);
+                return Err(vec![CedarProblem::at(text, loaded.span.start, Some(&loaded.id), message)]);
             }
         }
         problems.extend(all.iter().flat_map(|loaded| scopes.unknown_names(text, loaded)).take(UNKNOWN_MAX));
@@ -72,17 +72,22 @@ pub(crate) fn read(text: &str, schema: &Schema) -> Result<Vec<Loaded>, Vec<Probl
     if problems.is_empty() { Ok(all) } else { Err(readable(problems)) }
 }
 
-fn unreadable(text: &str, error: &DetailedError) -> Vec<Problem> {
+fn unreadable(text: &str, error: &DetailedError) -> Vec<CedarProblem> {
     let all = std::iter::once(error).chain(&error.related);
-    all.map(|error| Problem::from_cedar(text, None, error)).collect()
+    all.map(|error| CedarProblem::from_cedar(text, None, error)).collect()
 }
 
-fn templates(text: &str, set: &PolicySet) -> Vec<Problem> {
+fn templates(text: &str, set: &PolicySet) -> Vec<CedarProblem> {
     let offset = |source: &str| text.find(source).unwrap_or_default();
     let message = "`?principal` and `?resource` are template slots, which are not supported here";
     set.templates()
         .map(|template| {
-            Problem::at(text, offset(&template.to_cedar()), Some(template.id().as_ref()), message.to_owned())
+            CedarProblem::at(
+                text,
+                offset(&template.to_cedar()),
+                Some(template.id().as_ref()),
+                message.to_owned(),
+            )
         })
         .collect()
 }
@@ -105,12 +110,12 @@ fn in_order<'a>(text: &str, set: &'a PolicySet) -> Vec<(&'a Policy, Range<usize>
     spans.collect()
 }
 
-fn annotated(text: &str, policy: &Policy, span: Range<usize>, problems: &mut Vec<Problem>) -> Loaded {
+fn annotated(text: &str, policy: &Policy, span: Range<usize>, problems: &mut Vec<CedarProblem>) -> Loaded {
     let (annotations, wrongs) = annotation::read(policy);
     let id = annotations.id.unwrap_or_else(|| policy.id().to_string());
     for wrong in wrongs {
         let offset = place(text, &span, &format!("@{}", wrong.name));
-        problems.push(Problem::at(text, offset, Some(&id), wrong.message).with_help(wrong.help));
+        problems.push(CedarProblem::at(text, offset, Some(&id), wrong.message).with_help(wrong.help));
     }
     Loaded {
         policy: policy.new_id(PolicyId::new(&id)),
@@ -123,43 +128,44 @@ fn annotated(text: &str, policy: &Policy, span: Range<usize>, problems: &mut Vec
     }
 }
 
-fn twins(text: &str, all: &[Loaded]) -> Vec<Problem> {
+fn twins(text: &str, all: &[Loaded]) -> Vec<CedarProblem> {
     let mut first_lines: HashMap<&str, usize> = HashMap::new();
     let mut problems = Vec::new();
     for loaded in all {
         if let Some(line) = first_lines.insert(&loaded.id, loaded.line) {
             let message = format!("another policy has this id, in line {line}");
-            problems.push(Problem::at(text, loaded.span.start, Some(&loaded.id), message));
+            problems.push(CedarProblem::at(text, loaded.span.start, Some(&loaded.id), message));
         }
     }
     problems
 }
 
 /// A policy whose action and resource are different tools.
-fn never_matching(text: &str, all: &[Loaded], known: &[Problem]) -> Vec<Problem> {
+fn never_matching(text: &str, all: &[Loaded], known: &[CedarProblem]) -> Vec<CedarProblem> {
     let is_known = |loaded: &Loaded| known.iter().any(|problem| problem.policy.as_ref() == Some(&loaded.id));
     let nowhere = all.iter().filter(|loaded| loaded.tools.is_empty() && !is_known(loaded));
     nowhere
         .map(|loaded| {
             let help = "its action and its resource have no tool in common".to_owned();
-            Problem::at(text, loaded.span.start, Some(&loaded.id), NEVER.to_owned()).with_help(Some(help))
+            CedarProblem::at(text, loaded.span.start, Some(&loaded.id), NEVER.to_owned())
+                .with_help(Some(help))
         })
         .collect()
 }
 
 /// In the order of the text, without duplicates, and not repeated for every tool.
-fn readable(mut problems: Vec<Problem>) -> Vec<Problem> {
+fn readable(mut problems: Vec<CedarProblem>) -> Vec<CedarProblem> {
     problems.sort_by(|left, right| {
         (left.line, left.column, &left.message).cmp(&(right.line, right.column, &right.message))
     });
     problems.dedup();
-    let place = |problem: &Problem| (problem.policy.clone(), problem.line, problem.column);
+    let place = |problem: &CedarProblem| (problem.policy.clone(), problem.line, problem.column);
     let mut reported = Vec::new();
     for same in problems.chunk_by(|left, right| place(left) == place(right)) {
         reported.extend(same.iter().take(SAME_PLACE_MAX).cloned());
         if let Some(next) = same.get(SAME_PLACE_MAX) {
             let message = format!("{} more problems at the same position", same.len() - SAME_PLACE_MAX);
-            reported.push(Problem { message, help: None, ..next.clone() });
+            reported.push(CedarProblem { message, help: None, ..next.clone() });
         }
     }
     reported

@@ -10,7 +10,7 @@ use cedar_policy::{Authorizer, Entities, Entity, EntityUid, PolicySet};
 
 use crate::load::{self, Loaded};
 use crate::needs::Needs;
-use crate::problem::Problem;
+use crate::problem::CedarProblem;
 use crate::schema::{EVERY_CALL, EntityTypes, Schema, group_name, tool_name};
 use crate::shape::Record;
 
@@ -51,10 +51,10 @@ pub(crate) struct Slice {
 impl Policies {
     /// Loads a text if every policy in it passes all checks. A text with one mistake is refused completely:
     /// without that policy the rest would have another meaning.
-    pub fn load(text: &str, schema: &Schema) -> Result<Self, Vec<Problem>> {
+    pub fn load(text: &str, schema: &Schema) -> Result<Self, Vec<CedarProblem>> {
         let loaded = load::read(text, schema)?;
         let tools = prepare(&loaded, schema).map_err(|error| {
-            vec![Problem::at(text, 0, None, format!("Cedar cannot take these policies: {error}"))]
+            vec![CedarProblem::at(text, 0, None, format!("Cedar cannot take these policies: {error}"))]
         })?;
         let by_id = loaded.iter().enumerate().map(|(index, loaded)| (loaded.id.clone(), index)).collect();
         Ok(Self {
@@ -65,12 +65,6 @@ impl Policies {
             types: schema.types.clone(),
             authorizer: Authorizer::new(),
         })
-    }
-
-    /// The problems these policies would have with another schema. They stay unchanged; to adopt the new
-    /// definitions, load [`Self::text`] again.
-    pub fn revalidate(&self, schema: &Schema) -> Vec<Problem> {
-        load::read(&self.text, schema).err().unwrap_or_default()
     }
 
     /// The text they were loaded from.

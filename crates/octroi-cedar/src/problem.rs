@@ -8,7 +8,7 @@ use octroi_core::suggest::are_close;
 
 /// One problem of a text of policies. Any problem prevents the whole text from being loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct CedarProblem {
     /// The policy, where known.
     pub policy: Option<String>,
     /// The line, from 1.
@@ -21,9 +21,9 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for CedarProblem {}
 
-impl fmt::Display for Problem {
+impl fmt::Display for CedarProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}: ", self.line, self.column)?;
         if let Some(policy) = &self.policy {
@@ -37,7 +37,7 @@ impl fmt::Display for Problem {
     }
 }
 
-impl Problem {
+impl CedarProblem {
     /// A problem at a position of the text.
     pub(crate) fn at(text: &str, offset: usize, policy: Option<&str>, message: String) -> Self {
         let (line, column) = position(text, offset);

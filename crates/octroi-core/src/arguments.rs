@@ -20,7 +20,7 @@ mod pointer;
 mod unnamed;
 
 use cost::TooCostly;
-use limits::Shape;
+use limits::SchemaShape;
 pub(crate) use names::Names;
 use pointer::References;
 
@@ -86,7 +86,7 @@ pub enum Strictness {
 impl ArgumentSchema {
     /// Compiles a schema, or returns why it cannot be used.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        let Shape { is_plain } = limits::check(schema)?;
+        let SchemaShape { is_plain } = limits::check(schema)?;
         let schema = Box::new(schema.clone());
         let references = References::of(&schema)?;
         in_place::check(&schema, &references)?;

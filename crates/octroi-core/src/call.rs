@@ -7,41 +7,12 @@ use serde_json::Value;
 use crate::agent::AgentContext;
 use crate::arguments::{Exactness, read_exactly};
 use crate::facts::Facts;
-use crate::name::{CanonicalId, ServerKey};
-
 use crate::principal::{Principal, PrincipalKind};
 use crate::tool::ToolDescriptor;
 
 mod evaluation;
 
 pub(crate) use evaluation::Evaluation;
-
-/// What a request asks of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject<'a> {
-    /// Call a tool.
-    Tool(&'a str),
-    /// Get a prompt.
-    Prompt(&'a str),
-    /// Read or subscribe to a resource.
-    Resource(&'a str),
-    /// Request completions.
-    Completion,
-    /// Query, update or cancel a task.
-    Task(&'a str),
-    /// A method that Octroi forwards without knowing it.
-    Other(&'a str),
-}
-
-impl Subject<'_> {
-    /// The canonical id, for tools.
-    pub fn canonical_id(&self, server: &ServerKey) -> Option<CanonicalId> {
-        match self {
-            Self::Tool(name) => Some(CanonicalId::mcp(server, name)),
-            Self::Prompt(_) | Self::Resource(_) | Self::Completion | Self::Task(_) | Self::Other(_) => None,
-        }
-    }
-}
 
 /// The members of `params` that MCP defines for a tool call, beside its tool and its arguments.
 const DEFINED_PARAMS: [&str; 1] = ["task"];

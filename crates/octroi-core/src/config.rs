@@ -168,11 +168,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// The enabled servers.
-    pub fn enabled_servers(&self) -> impl Iterator<Item = &ServerSpec> {
-        self.servers.iter().filter(|server| self.mcp.enabled && server.enabled)
-    }
-
     /// The settings of this token, if it is accepted.
     pub fn token_settings(&self, token: &str) -> Option<&TokenSettings> {
         self.token_settings.get(&hash_token(token))

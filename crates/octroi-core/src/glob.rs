@@ -11,12 +11,12 @@ const OVERLAP_STEPS_MAX: usize = 1 << 18;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Glob {
     text: Box<str>,
-    shape: Shape,
+    shape: GlobShape,
 }
 
 /// Most patterns have one of the simple shapes, which are fast to match.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Shape {
+enum GlobShape {
     Anything,
     Exactly,
     StartsWith(Box<str>),
@@ -30,11 +30,11 @@ impl Glob {
     pub fn new(text: &str) -> Self {
         let pieces: Vec<&str> = text.split('*').collect();
         let shape = match pieces.as_slice() {
-            [] | [_] => Shape::Exactly,
-            all if all.iter().all(|piece| piece.is_empty()) => Shape::Anything,
-            [start, ""] => Shape::StartsWith((*start).into()),
-            ["", end] => Shape::EndsWith((*end).into()),
-            all => Shape::Pieces(all.iter().map(|piece| (*piece).into()).collect()),
+            [] | [_] => GlobShape::Exactly,
+            all if all.iter().all(|piece| piece.is_empty()) => GlobShape::Anything,
+            [start, ""] => GlobShape::StartsWith((*start).into()),
+            ["", end] => GlobShape::EndsWith((*end).into()),
+            all => GlobShape::Pieces(all.iter().map(|piece| (*piece).into()).collect()),
         };
         Self { text: text.into(), shape }
     }
@@ -42,11 +42,11 @@ impl Glob {
     /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         match &self.shape {
-            Shape::Anything => true,
-            Shape::Exactly => *self.text == *text,
-            Shape::StartsWith(start) => text.starts_with(&**start),
-            Shape::EndsWith(end) => text.ends_with(&**end),
-            Shape::Pieces(pieces) => fits(pieces, text),
+            GlobShape::Anything => true,
+            GlobShape::Exactly => *self.text == *text,
+            GlobShape::StartsWith(start) => text.starts_with(&**start),
+            GlobShape::EndsWith(end) => text.ends_with(&**end),
+            GlobShape::Pieces(pieces) => fits(pieces, text),
         }
     }
 
@@ -92,21 +92,21 @@ impl Glob {
 
     /// Whether everything matches.
     pub fn is_anything(&self) -> bool {
-        self.shape == Shape::Anything
+        self.shape == GlobShape::Anything
     }
 
     /// The only matching text, if there is exactly one.
     pub fn literal(&self) -> Option<&str> {
-        (self.shape == Shape::Exactly).then_some(&self.text)
+        (self.shape == GlobShape::Exactly).then_some(&self.text)
     }
 
     /// Whether everything that matches `other` certainly matches this. `false` where that is hard to tell.
     pub fn covers(&self, other: &Self) -> bool {
         match (&self.shape, &other.shape) {
-            (Shape::Anything, _) => true,
-            (_, Shape::Exactly) => self.matches(&other.text),
-            (Shape::StartsWith(wide), Shape::StartsWith(narrow)) => narrow.starts_with(&**wide),
-            (Shape::EndsWith(wide), Shape::EndsWith(narrow)) => narrow.ends_with(&**wide),
+            (GlobShape::Anything, _) => true,
+            (_, GlobShape::Exactly) => self.matches(&other.text),
+            (GlobShape::StartsWith(wide), GlobShape::StartsWith(narrow)) => narrow.starts_with(&**wide),
+            (GlobShape::EndsWith(wide), GlobShape::EndsWith(narrow)) => narrow.ends_with(&**wide),
             _ => self.text == other.text,
         }
     }

@@ -36,7 +36,6 @@ pub mod trust;
 pub mod uri;
 pub mod wire_name;
 
-pub use call::Subject;
 pub use clock::Clock;
 pub use decision::{Decision, Permit};
 pub use health::{Health, Lifecycle};

@@ -28,6 +28,8 @@ pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Optio
 pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>, n_max: usize) -> Vec<&'a str> {
     let mut ranked: Vec<(usize, &str)> = known
         .filter(|name| !is_long(name) && !is_long(written))
+        // The difference of their lengths is cheap, and rules most names out.
+        .filter(|name| name.chars().count().abs_diff(written.chars().count()) <= DISTANCE_MAX)
         .map(|name| (strsim::levenshtein(written, name), name))
         .filter(|(distance, _)| *distance <= DISTANCE_MAX)
         .collect();

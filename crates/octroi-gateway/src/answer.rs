@@ -1,16 +1,13 @@
 //! The answer to a request, and how failures are reported in it.
 
 use bytes::Bytes;
+use octroi_api::{Answered, ApiError, ErrorCode, RequestKind, rescue};
 use octroi_core::ServerKey;
 use octroi_mcp::result::ResultView;
-use octroi_mcp::{Era, Id, Method, RpcError, code, envelope, translate};
+use octroi_mcp::{Era, Id, Method, RpcError, envelope, translate};
 use octroi_upstream::{CallOutcome, SharedRedactor, UpstreamError};
-use serde_json::json;
 
-use crate::error_code::BUSY;
-
-/// The hint for `outcome_unknown`.
-const OUTCOME_UNKNOWN: &str = "the call may or may not have taken effect: check before calling again";
+use crate::api_error::error_message;
 
 /// The final answer to a request.
 #[derive(Clone, Debug)]
@@ -33,7 +30,7 @@ impl Answer {
     pub fn to_message(&self, id: &Id) -> Bytes {
         match self {
             Self::Result(result) => envelope::result(id, result),
-            Self::Error(error) => envelope::error(Some(id), error),
+            Self::Error(error) => error_message(Some(id), error),
             Self::ErrorJson { json, .. } => envelope::error_json(Some(id), json),
         }
     }
@@ -108,33 +105,18 @@ impl Failure {
         }
     }
 
-    /// The stable code for programs.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub(crate) fn code(&self) -> ErrorCode {
         match self {
             Self::Unavailable(UpstreamError::NeedsAuth) | Self::During(UpstreamError::NeedsAuth) => {
-                "needs_auth"
+                ErrorCode::NeedsAuth
             }
             Self::Unavailable(UpstreamError::Busy { .. }) | Self::During(UpstreamError::Busy { .. }) => {
-                "busy"
+                ErrorCode::Busy
             }
-            Self::During(UpstreamError::Timeout(_)) => "call_timeout",
-            Self::During(error) if error.outcome_is_unknown() => "outcome_unknown",
-            Self::During(UpstreamError::TooLarge { .. }) => "result_too_large",
-            Self::Unavailable(_) | Self::During(_) => "server_unavailable",
-        }
-    }
-
-    fn hint(&self) -> &'static str {
-        match self.kind() {
-            "call_timeout" => {
-                "the call may still take effect; raise `timeout` of the server's entry if it needs longer, \
-                 `max_call_timeout` if it reports progress"
-            }
-            "outcome_unknown" => OUTCOME_UNKNOWN,
-            "result_too_large" => "ask for less, or raise `max_message_bytes` of the server's entry",
-            "busy" => "try again in a moment, or raise `max_concurrency` of the server's entry",
-            "needs_auth" => "check the `headers` of the server's entry",
-            _ => "check the server's entry and its log; other servers are not affected",
+            Self::During(UpstreamError::Timeout(_)) => ErrorCode::CallTimeout,
+            Self::During(error) if error.outcome_is_unknown() => ErrorCode::OutcomeUnknown,
+            Self::During(UpstreamError::TooLarge { .. }) => ErrorCode::ResultTooLarge,
+            Self::Unavailable(_) | Self::During(_) => ErrorCode::ServerUnavailable,
         }
     }
 
@@ -147,12 +129,7 @@ impl Failure {
 
     /// A failed tool call becomes a result that the model can read; other requests get an error.
     pub(crate) fn to_answer(&self, server: &ServerKey, method: &Method) -> Answer {
-        let message = self.message(server);
-        if self.kind() == "busy" {
-            let data = json!({"code": self.kind(), "server": server.to_string(), "hint": self.hint()});
-            return Answer::Error(RpcError::new(BUSY, message).with_data(data));
-        }
-        failed_call(self.kind(), &message, self.hint(), server, method)
+        failed_call(self.code(), self.message(server), server, method)
     }
 }
 
@@ -160,17 +137,16 @@ impl Failure {
 pub(crate) fn lost_by_restart(server: &ServerKey, method: &Method) -> Answer {
     let message =
         format!("call to server `{server}` was cut off: Octroi was restarted while it waited for an answer");
-    failed_call("outcome_unknown", &message, OUTCOME_UNKNOWN, server, method)
+    failed_call(ErrorCode::OutcomeUnknown, message, server, method)
 }
 
-fn failed_call(kind: &str, message: &str, hint: &str, server: &ServerKey, method: &Method) -> Answer {
-    let data = json!({"code": kind, "server": server.to_string(), "hint": hint});
-    if *method == Method::ToolsCall {
-        let text = format!("{message} ({hint})");
-        let result = json!({"content": [{"type": "text", "text": text}], "isError": true, "_meta": {"octroi/error": data}});
-        return Answer::Result(Bytes::from(result.to_string()));
+fn failed_call(code: ErrorCode, message: String, server: &ServerKey, method: &Method) -> Answer {
+    let error = ApiError::new(code, message).for_agent().with_detail("server", server.to_string());
+    let request = if *method == Method::ToolsCall { RequestKind::ToolCall } else { RequestKind::Other };
+    match rescue(&error, request) {
+        Answered::Result(result) => Answer::Result(Bytes::from(result.to_string())),
+        Answered::Error { code, message, data } => RpcError::new(code, message).with_data(data).into(),
     }
-    Answer::Error(RpcError::new(code::INTERNAL_ERROR, message).with_data(data))
 }
 
 #[cfg(test)]

@@ -17,13 +17,14 @@ use octroi_core::decision::{Denial, Permit, UnapprovedCall};
 use octroi_mcp::ask;
 use octroi_mcp::json::{Edit, rewrite};
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, Method, RpcError, code};
+use octroi_mcp::{Envelope, Era, Method};
 use octroi_store::{PendingLimits, Store, StoreError, TooManyPending};
 use octroi_upstream::Context;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
+use crate::api_error::error_for_agent;
 use crate::audit_recorder::{AuditRecorder, Initiator, OtherParams};
 use crate::caller::Caller;
 use crate::catalogue::Tool;
@@ -490,8 +491,7 @@ fn refuse(asking: &CallToApprove<'_>, answer: Answer) -> Settled {
 }
 
 fn refused(message: &str) -> Settled {
-    let error = RpcError::new(code::INVALID_PARAMS, message).with_data(json!({"code": "approval_unusable"}));
-    Settled::Refused(error.into())
+    Settled::Refused(error_for_agent(ErrorCode::ApprovalUnusable, message).into())
 }
 
 pub(crate) fn milliseconds(duration: Duration) -> i64 {

@@ -45,4 +45,4 @@ pub use reader::{LogReader, Record, Records};
 pub use recover::Cut;
 pub use unfinished::Unfinished;
 pub use verify::{Report, VerifyOptions, verify};
-pub use walk::Problem;
+pub use walk::LogProblem;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use octroi_core::Principal;
 use octroi_mcp::capability::ClientCapabilities;
+use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Era, Method, RpcError, code};
 use octroi_upstream::Owner;
 
@@ -37,7 +38,7 @@ pub struct Caller {
     pub client: Arc<dyn Client>,
 }
 
-/// A future that a door returns; boxed, because doors are chosen at run time.
+/// A future that a transport returns; boxed, because the transport is chosen at run time.
 pub type Asked<'a> = Pin<Box<dyn Future<Output = Result<Bytes, RpcError>> + Send + 'a>>;
 
 /// The client during one of its requests.
@@ -47,6 +48,12 @@ pub trait Client: Send + Sync {
 
     /// Asks a legacy client and waits for its result.
     fn ask(&self, method: &Method, params: Bytes) -> Asked<'_>;
+
+    /// Checks the arguments that a tool's definition wants to be mirrored into headers. Only a transport with
+    /// headers can object.
+    fn check_mirrored(&self, _declared: &ParamHeaders, _arguments: Option<&Bytes>) -> Result<(), RpcError> {
+        Ok(())
+    }
 }
 
 /// A client that cannot be notified or asked.

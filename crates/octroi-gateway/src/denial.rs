@@ -1,84 +1,69 @@
 //! Denials as answers. The error codes are reserved for Octroi: a server that uses one forges a decision.
 
 use bytes::Bytes;
-use octroi_api::ErrorCode;
+use octroi_api::error::{META_ERROR, RESERVED_NUMBERS};
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::approval::{Approval, ApprovalState};
 use octroi_core::config::DenialStyle;
 use octroi_core::decision::{Denial, Fault, Gate};
 use octroi_core::time::show_time;
 use octroi_mcp::RpcError;
 use octroi_store::StoreError;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::answer::Answer;
-use crate::error_code::{
-    APPROVAL_EXPIRED, BUSY, DENIED, DENIED_CONTINUE, EVALUATOR_ERROR, RESERVED, RESERVED_MISUSE,
-};
+use crate::api_error::rpc_error;
 
-/// The words reserved for Octroi, as an error message or error type.
-const RESERVED_WORDS: [&str; 7] = [
-    "policy_denied",
-    "policy_denied_continue",
-    "policy_evaluator_error",
-    "policy_backend_reserved_misuse",
-    "approval_expired",
-    "approval_pending",
-    "tool_changed_needs_review",
+/// The codes reserved for Octroi, as an error message or error type.
+const RESERVED: [ErrorCode; 7] = [
+    ErrorCode::PolicyDenied,
+    ErrorCode::PolicyDeniedContinue,
+    ErrorCode::PolicyEvaluatorError,
+    ErrorCode::PolicyBackendReservedMisuse,
+    ErrorCode::ApprovalExpired,
+    ErrorCode::ApprovalPending,
+    ErrorCode::ToolChangedNeedsReview,
 ];
+
 /// The denial of a gate or a policy.
 pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
     let Denial { gate, reason, .. } = denial;
-    let data = json!({
-        "type": "policy_denied",
-        "decision": denial.as_str(),
-        "gate": gate.as_str(),
-        "reason": reason,
-        "hint": hint(*gate),
-    });
-    match (gate, denial.fault) {
-        (Gate::Arguments, _) => {
-            failed_result(&format!("invalid arguments: {reason}"), "invalid_arguments", &data)
-        }
-        (Gate::Quota, _) => denial_answer(BUSY, "quota_exceeded", reason, data, style),
-        (_, Fault::Evaluator) => {
-            denial_answer(EVALUATOR_ERROR, "policy_evaluator_error", reason, data, style)
-        }
-        (Gate::Pinning, _) => {
-            denial_answer(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style)
-        }
-        (Gate::Disabled | Gate::Scope, _) => {
-            denial_answer(DENIED_CONTINUE, "tool_disabled", reason, data, style)
-        }
-        (_, Fault::Policy) if denial.is_abort => denial_answer(DENIED, "policy_denied", reason, data, style),
-        (_, Fault::Policy) => denial_answer(DENIED_CONTINUE, "policy_denied_continue", reason, data, style),
+    let code = match (gate, denial.fault) {
+        (Gate::Arguments, _) => ErrorCode::InvalidArguments,
+        (Gate::Quota, _) => ErrorCode::QuotaExceeded,
+        (_, Fault::Evaluator) => ErrorCode::PolicyEvaluatorError,
+        (Gate::Pinning, _) => ErrorCode::ToolChangedNeedsReview,
+        (Gate::Disabled | Gate::Scope, _) => ErrorCode::ToolDisabled,
+        (_, Fault::Policy) if denial.is_abort => ErrorCode::PolicyDenied,
+        (_, Fault::Policy) => ErrorCode::PolicyDeniedContinue,
+    };
+    let error = denial_error(code, denial.as_str(), Some(gate.as_str()), reason);
+    let error = error.with_hint(hint(*gate));
+    match code {
+        ErrorCode::InvalidArguments => failed_result(&format!("invalid arguments: {reason}"), &error),
+        _ => denial_answer(error, style),
     }
 }
 
 /// The tool changed since the call was decided.
 pub(crate) fn withdrawn(reason: &str, style: DenialStyle) -> Answer {
-    let data = json!({
-        "type": "policy_denied",
-        "decision": "deny_continue",
-        "gate": Gate::Pinning.as_str(),
-        "reason": reason,
-        "hint": hint(Gate::Pinning),
-    });
-    denial_answer(DENIED_CONTINUE, "tool_changed_needs_review", reason, data, style)
+    let gate = Gate::Pinning;
+    let code = ErrorCode::ToolChangedNeedsReview;
+    let error = denial_error(code, "deny_continue", Some(gate.as_str()), reason).with_hint(hint(gate));
+    denial_answer(error, style)
 }
 
 /// Octroi itself failed before the call was made. No policy and no gate failed, so this is no denial of theirs.
 pub(crate) fn not_made(code: ErrorCode, reason: &str) -> Answer {
-    let spec = code.spec();
-    let data = json!({"code": spec.word, "reason": reason});
-    RpcError::new(spec.rpc, format!("{}: {reason}", spec.word)).with_data(data).into()
+    let error = ApiError::new(code, format!("{code}: {reason}")).with_reason(reason);
+    rpc_error(&error.for_agent()).into()
 }
 
 /// A person would have to be asked, and cannot be.
 pub(crate) fn unaskable() -> Answer {
     let reason = "approval is not possible for this request";
-    let data =
-        json!({"type": "policy_denied", "decision": "deny_continue", "gate": "person", "reason": reason});
-    denial_answer(DENIED_CONTINUE, "policy_denied_continue", reason, data, DenialStyle::Rpc)
+    let code = ErrorCode::PolicyDeniedContinue;
+    denial_answer(denial_error(code, "deny_continue", Some("person"), reason), DenialStyle::Rpc)
 }
 
 /// The store failed, so the call is denied. People find the details in the log and in the status.
@@ -91,24 +76,21 @@ pub(crate) fn store_failed(what: &str, error: &StoreError) -> Answer {
 /// The token of a waiting call was taken away before it was made.
 pub(crate) fn revoked() -> Answer {
     let reason = "the token of this call is no longer valid, so the call was not made";
-    let data =
-        json!({"type": "policy_denied", "decision": "deny_continue", "gate": "token", "reason": reason});
-    denial_answer(DENIED_CONTINUE, "policy_denied_continue", reason, data, DenialStyle::Rpc)
+    let code = ErrorCode::PolicyDeniedContinue;
+    denial_answer(denial_error(code, "deny_continue", Some("token"), reason), DenialStyle::Rpc)
 }
 
 /// The approval was denied, or it expired.
 pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
-    let (number, word, decision) = match approval.state {
-        ApprovalState::DeniedAbort => (DENIED, "policy_denied", "deny_abort"),
-        ApprovalState::Pending | ApprovalState::Expired => {
-            (APPROVAL_EXPIRED, "approval_expired", "deny_continue")
-        }
+    let (code, decision) = match approval.state {
+        ApprovalState::DeniedAbort => (ErrorCode::PolicyDenied, "deny_abort"),
+        ApprovalState::Pending | ApprovalState::Expired => (ErrorCode::ApprovalExpired, "deny_continue"),
         ApprovalState::DeniedContinue
         | ApprovalState::Approved
         | ApprovalState::Cancelled
         | ApprovalState::Orphaned
         | ApprovalState::Claimed
-        | ApprovalState::Done => (DENIED_CONTINUE, "policy_denied_continue", "deny_continue"),
+        | ApprovalState::Done => (ErrorCode::PolicyDeniedContinue, "deny_continue"),
     };
     let by = approval.decided_by.as_deref().unwrap_or("nobody");
     let reason = match (approval.state, &approval.decision_reason) {
@@ -117,14 +99,8 @@ pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
         (ApprovalState::DeniedAbort | ApprovalState::DeniedContinue, None) => format!("{by} said no"),
         (state, None) => format!("the approval is {}", state.as_str()),
     };
-    let data = json!({
-        "type": "policy_denied",
-        "decision": decision,
-        "gate": "person",
-        "reason": reason,
-        "approval": approval.id,
-    });
-    denial_answer(number, word, &reason, data, style)
+    let error = denial_error(code, decision, Some("person"), &reason);
+    denial_answer(error.with_detail("approval", approval.id.as_str()), style)
 }
 
 /// The decision is pending: a result that explains how to come back, because a model can read it.
@@ -138,10 +114,13 @@ pub(crate) fn pending(approval: &Approval, page: Option<&str>) -> Answer {
          its arguments.",
         reasons.join("; "),
     );
-    let data = json!({
-        "code": "approval_pending", "approval": id, "page": page, "reasons": reasons, "expires": expires,
-    });
-    failed_result(&text, "approval_pending", &data)
+    let error = ApiError::new(ErrorCode::ApprovalPending, "")
+        .with_hint(format!("a person has to run `octroi approve {id}`; then make the identical call again"))
+        .with_detail("approval", id.as_str())
+        .with_detail("page", page)
+        .with_detail("reasons", json!(reasons))
+        .with_detail("expires", expires);
+    failed_result(&text, &error)
 }
 
 /// The audit log cannot be written, so the call is not made.
@@ -153,10 +132,11 @@ pub(crate) fn unrecorded(error: &dyn std::fmt::Display) -> Answer {
 /// Whether a server's error uses a code or a word that is reserved for Octroi.
 pub(crate) fn is_forged(error: &RpcError) -> bool {
     let named = |member: &str| error.data.as_ref().and_then(|data| data[member].as_str()).unwrap_or_default();
-    RESERVED.contains(&error.code)
-        || RESERVED_WORDS.contains(&error.message.split(':').next().unwrap_or_default().trim())
-        || RESERVED_WORDS.contains(&named("type"))
-        || RESERVED_WORDS.contains(&named("code"))
+    let is_reserved = |word: &str| RESERVED.iter().any(|code| code.as_str() == word);
+    RESERVED_NUMBERS.contains(&error.code)
+        || is_reserved(error.message.split(':').next().unwrap_or_default().trim())
+        || is_reserved(named("type"))
+        || is_reserved(named("code"))
 }
 
 /// Whether every reader parses the error in the same way. One that cannot be parsed here, because its code
@@ -171,50 +151,58 @@ pub(crate) fn forged(server: &str, error: &RpcError) -> RpcError {
         "server `{server}` answered with {} (`{}`), which only Octroi may use; it is not a decision of Octroi",
         error.code, error.message
     );
-    RpcError::new(RESERVED_MISUSE, "policy_backend_reserved_misuse")
-        .with_data(json!({"type": "policy_backend_reserved_misuse", "server": server, "reason": reason}))
+    let code = ErrorCode::PolicyBackendReservedMisuse;
+    let error = ApiError::new(code, code.as_str()).with_reason(reason);
+    rpc_error(&error.for_agent().with_detail("type", code.as_str()).with_detail("server", server))
 }
 
-fn denial_answer(number: i64, word: &str, reason: &str, mut data: Value, style: DenialStyle) -> Answer {
+/// A denial as an error for agents.
+fn denial_error(code: ErrorCode, decision: &str, gate: Option<&str>, reason: &str) -> ApiError {
     // Most clients show the message and nothing else.
-    let message = format!("{word}: {reason}");
-    match style {
-        DenialStyle::Rpc => {
-            data["code"] = json!(word);
-            RpcError::new(number, message).with_data(data).into()
-        }
-        DenialStyle::Result => failed_result(&message, word, &data),
+    let message = format!("{code}: {reason}");
+    let error = ApiError::new(code, message).with_reason(reason).for_agent();
+    let error = error.with_detail("type", "policy_denied").with_detail("decision", decision);
+    match gate {
+        Some(gate) => error.with_detail("gate", gate),
+        None => error,
     }
 }
 
-fn failed_result(text: &str, code: &str, data: &Value) -> Answer {
-    let mut data = data.clone();
-    data["code"] = json!(code);
+fn denial_answer(error: ApiError, style: DenialStyle) -> Answer {
+    match style {
+        DenialStyle::Rpc => rpc_error(&error).into(),
+        DenialStyle::Result => failed_result(&error.message, &error),
+    }
+}
+
+fn failed_result(text: &str, error: &ApiError) -> Answer {
     let result = json!({
         "content": [{"type": "text", "text": text}],
         "isError": true,
-        "_meta": {"octroi/error": data},
+        "_meta": {META_ERROR: error.data()},
     });
     Answer::Result(Bytes::from(result.to_string()))
 }
 
-/// What the caller or the operator can do about it.
+/// What the caller can do about it, or a person.
 fn hint(gate: Gate) -> &'static str {
     match gate {
-        Gate::Scope => "switch the server on with `octroi enable NAME`",
+        Gate::Scope => "a person can switch the server on with `octroi enable NAME`",
         Gate::Arguments => "look at the tool's input schema",
-        Gate::Access => "see `allow_tools`, `deny_tools` and `deny_side_effect_tags` of the server's entry",
-        Gate::Disabled => "see `tools_override` of the server's entry in the configuration",
+        Gate::Access => {
+            "a person can change `allow_tools`, `deny_tools` and `deny_side_effect_tags` of the server's entry"
+        }
+        Gate::Disabled => "a person can change `tools_override` of the server's entry in the configuration",
         Gate::Mode => "the agent's owner can set its mode to execution",
         Gate::SpecFrozen => "the agent's owner can freeze its specification",
         Gate::ProjectBinding => "the agent's owner can give it a project",
-        Gate::Blacklist => "see `blacklist` of the agent's entry",
+        Gate::Blacklist => "a person can change `blacklist` of the agent's entry",
         Gate::AdminToken => "send the admin token in the header X-Admin-Token",
-        Gate::Pinning => "look at the difference with `octroi pins`",
-        Gate::Custom => "see the gate's entry under [[gates]] in the configuration",
+        Gate::Pinning => "a person has to review the change with `octroi pins`",
+        Gate::Custom => "a person finds the gate's entry under [[gates]] in the configuration",
         Gate::Quota => "try again in a moment",
-        Gate::Floor | Gate::Global | Gate::Agent => "see `octroi policy show`",
-        Gate::Trust | Gate::Profile | Gate::Person => "see `octroi policy why`",
+        Gate::Floor | Gate::Global | Gate::Agent => "a person sees the rules with `octroi policy show`",
+        Gate::Trust | Gate::Profile | Gate::Person => "a person sees why with `octroi policy why`",
     }
 }
 

@@ -141,7 +141,9 @@ impl Exchange<'_> {
         });
         let (answer, outcome) = match self.attempt().await {
             Ok(answered) => answered,
-            Err(failure) => (self.failure_answer(&failure), RecordedOutcome::Failure(failure.kind())),
+            Err(failure) => {
+                (self.failure_answer(&failure), RecordedOutcome::Failure(failure.code().as_str()))
+            }
         };
         if let Some(measuring) = measuring {
             measuring.end(match (&answer, outcome) {

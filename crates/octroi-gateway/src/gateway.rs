@@ -11,7 +11,6 @@ use octroi_core::config::AuditSection;
 use octroi_core::redact::Redactor;
 use octroi_core::server::ServerSpec;
 use octroi_core::{Clock, Principal};
-use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Method, RpcError, Version};
 use octroi_store::Cipher;
@@ -310,11 +309,6 @@ impl Gateway {
     /// The answer to `initialize`.
     pub async fn initialize(&self, view: &View, version: Version) -> Answer {
         self.pipeline.initialize(view, version).await
-    }
-
-    /// The arguments of a tool that a client must mirror into headers, if there are any.
-    pub fn param_headers(&self, view: &View, name: Option<&str>) -> Option<Arc<ParamHeaders>> {
-        self.servers.param_headers(view, name)
     }
 
     /// Registers a client for change notifications. `deliver` must not wait.

@@ -34,7 +34,6 @@ mod uses;
 
 pub use agents::{AgentChange, AgentState, SpecChange};
 pub(crate) use decide::{CallToDecide, Considered, ReadArguments, SWITCHED_OFF};
-pub use gates::GateStatus;
 pub(crate) use policies::place;
 pub use policies::{PolicyFile, imagine, level_of};
 pub use proposals::{check_length, check_result};

@@ -1,10 +1,11 @@
 //! The data plane: one catalogue of everything that all servers offer, and the pipeline of a call.
 //!
-//! [`Gateway`] combines the parts: each owns its own state and knows only those below it. A door (HTTP,
-//! stdio) passes a [`Caller`] and a request, and gets an [`Answer`]; `pipeline.rs` shows the steps in order.
+//! [`Gateway`] combines the parts: each owns its own state and knows only those below it. A transport
+//! (HTTP, stdio) passes a [`Caller`] and a request, and gets an [`Answer`]; `pipeline.rs` shows the steps in order.
 
 mod alerts;
 mod answer;
+mod api_error;
 mod approvals;
 pub mod audit;
 mod audit_index;
@@ -16,7 +17,6 @@ mod change;
 mod contents;
 mod denial;
 mod earlier_state;
-mod error_code;
 mod exchange;
 mod gateway;
 mod governance;
@@ -47,6 +47,7 @@ mod view;
 
 pub use alerts::{Alert, QuarantinedDefinition, WaitingCall};
 pub use answer::Answer;
+pub use api_error::{error_message, rpc_error};
 pub use approvals::{Approvals, Choice, PageBase, Remember, RememberScope, ShownArguments, Until};
 pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};
@@ -55,8 +56,8 @@ pub use change::{ChangeAuthor, FiledUnder, PlannedChange};
 pub use earlier_state::has_earlier_state;
 pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
-    AgentChange, AgentState, GateStatus, Governance, GovernanceSettings, PolicyFile, SpecChange,
-    check_length, check_result, imagine, level_of,
+    AgentChange, AgentState, Governance, GovernanceSettings, PolicyFile, SpecChange, check_length,
+    check_result, imagine, level_of,
 };
 pub use identity::{
     CreatedToken, Identity, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject, UserChange,
@@ -82,7 +83,7 @@ pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
 pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
-pub use servers::{Changes, Refreshed, ServerStatus, Servers, SilentServer};
+pub use servers::{Changes, Refreshed, Servers, SilentServer};
 pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

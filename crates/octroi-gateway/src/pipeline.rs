@@ -214,6 +214,11 @@ impl Pipeline {
             Ok(target) => target,
             Err(error) => return error.into(),
         };
+        if !target.headers.is_empty()
+            && let Err(error) = caller.client.check_mirrored(&target.headers, params.arguments().as_ref())
+        {
+            return error.into();
+        }
         let request = Request { view, caller, envelope, params };
         let answered = match &target.tool {
             Some(tool) => self.call_tool(request, &target, tool).await,

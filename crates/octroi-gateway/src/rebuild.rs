@@ -39,7 +39,7 @@ pub enum RebuildError {
         directory: PathBuf,
     },
     /// The log is not what was signed.
-    #[error("the audit log in {} cannot be trusted: {}", .directory.display(), shown(.problems))]
+    #[error("the audit log in {} cannot be trusted: {}", .directory.display(), first_of(.problems))]
     Changed {
         /// The data directory.
         directory: PathBuf,
@@ -54,7 +54,7 @@ pub enum RebuildError {
     Store(#[from] StoreError),
 }
 
-fn shown(problems: &[String]) -> String {
+fn first_of(problems: &[String]) -> String {
     let shown = problems.iter().take(PROBLEMS_SHOWN).cloned();
     let n_more = problems.len().saturating_sub(PROBLEMS_SHOWN);
     shown.chain((n_more > 0).then(|| format!("and {n_more} more"))).collect::<Vec<_>>().join("; ")

@@ -37,7 +37,6 @@ mod watching;
 pub use refresh::Refreshed;
 pub(crate) use resolve::Target;
 pub use silent::SilentServer;
-pub use status::ServerStatus;
 
 /// How long a list waits for a server that was never seen, unless configured otherwise: clients that wait for several
 /// seconds show no tools at all.
@@ -384,7 +383,7 @@ impl Servers {
 
     /// Notifies subscribers that the servers changed.
     pub(crate) fn announce(&self) {
-        let names: Vec<_> = self.members.load().keys().map(|key| key.name.clone()).collect();
-        self.subscriptions.announce(&ResourceChange::Servers(&names));
+        let keys: Vec<_> = self.members.load().keys().cloned().collect();
+        self.subscriptions.announce(&ResourceChange::Servers(&keys));
     }
 }

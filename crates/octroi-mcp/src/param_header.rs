@@ -15,11 +15,11 @@ const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 /// The arguments of one tool that are mirrored into headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamHeaders {
-    entries: Vec<Entry>,
+    entries: Vec<DeclaredHeader>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct DeclaredHeader {
     /// Full header name, in lower case.
     header: String,
     /// The property path of the value.
@@ -78,7 +78,7 @@ impl ParamHeaders {
     }
 }
 
-impl Entry {
+impl DeclaredHeader {
     /// The value in header form; `None` if it is absent, `null`, or cannot be mirrored. Located by position,
     /// so that arguments which no decoder can represent (`1e400`) still work.
     fn value_in(&self, arguments: &[u8]) -> Option<String> {
@@ -118,7 +118,7 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut ParamHeaders) -> 
             if found.entries.iter().any(|entry| entry.header == header) {
                 return Err(format!("x-mcp-header `{name}` is used twice"));
             }
-            found.entries.push(Entry { header, path: path.clone() });
+            found.entries.push(DeclaredHeader { header, path: path.clone() });
         }
         collect(property, path, found)?;
         path.pop();

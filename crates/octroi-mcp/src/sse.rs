@@ -7,7 +7,7 @@ use memchr::memchr2;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// `event:`; empty means `message`.
     pub name: String,
     /// `id:`, if given with this event.
@@ -36,7 +36,7 @@ pub struct EventReader {
     has_data: bool,
     after_return: bool,
     started: bool,
-    ready: VecDeque<Event>,
+    ready: VecDeque<SseEvent>,
 }
 
 impl EventReader {
@@ -85,7 +85,7 @@ impl EventReader {
     }
 
     /// The next complete event.
-    pub fn next_event(&mut self) -> Option<Event> {
+    pub fn next_event(&mut self) -> Option<SseEvent> {
         self.ready.pop_front()
     }
 
@@ -139,7 +139,7 @@ impl EventReader {
         let data = self.data.split().freeze();
         // An event with only an id still moves the position for resuming the stream.
         if had_data || id.is_some() {
-            self.ready.push_back(Event { name, id, data });
+            self.ready.push_back(SseEvent { name, id, data });
         }
     }
 }
@@ -178,7 +178,7 @@ pub const KEEP_ALIVE: &[u8] = b":\n\n";
 mod tests {
     use super::*;
 
-    fn events(stream: &[u8], step: usize) -> Vec<Event> {
+    fn events(stream: &[u8], step: usize) -> Vec<SseEvent> {
         let mut reader = EventReader::new(1024);
         for chunk in stream.chunks(step) {
             reader.push(chunk).unwrap();
@@ -190,10 +190,10 @@ mod tests {
     fn events_do_not_depend_on_how_the_stream_is_cut() {
         let stream = b"\xef\xbb\xbf: hello\r\nid: 1\r\ndata: {\"a\":1}\r\n\r\nevent: endpoint\ndata:/x\ndata: y\n\ndata\n\nretry: 10\rid: 7\r\rdata: cut";
         let expected = [
-            Event { name: String::new(), id: Some("1".into()), data: Bytes::from_static(b"{\"a\":1}") },
-            Event { name: "endpoint".into(), id: None, data: Bytes::from_static(b"/x\ny") },
-            Event { name: String::new(), id: None, data: Bytes::new() },
-            Event { name: String::new(), id: Some("7".into()), data: Bytes::new() },
+            SseEvent { name: String::new(), id: Some("1".into()), data: Bytes::from_static(b"{\"a\":1}") },
+            SseEvent { name: "endpoint".into(), id: None, data: Bytes::from_static(b"/x\ny") },
+            SseEvent { name: String::new(), id: None, data: Bytes::new() },
+            SseEvent { name: String::new(), id: Some("7".into()), data: Bytes::new() },
         ];
         for step in 1..stream.len() {
             assert_eq!(events(stream, step), expected, "step {step}");

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use bytes::Bytes;
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::Principal;
-use octroi_gateway::{Caller, Client};
+use octroi_gateway::{Caller, Client, rpc_error};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, RpcError, Version, code, header};
-use serde_json::json;
+use octroi_mcp::{Envelope, Era, RpcError, Version, header};
 
 use crate::reply::limit_error;
 
@@ -57,15 +57,16 @@ pub(crate) fn check_declared_size(n_bytes: usize, limit: usize) -> Result<(), Rp
         &format!(
             "the client's declared capabilities and information have {n_bytes} bytes, {limit} are allowed"
         ),
-        "declare less, or raise `max_client_info_bytes` under [server]",
+        "declare less; a person can raise `max_client_info_bytes` under [server]",
     ))
 }
 
 /// The error for a protocol version that is not supported.
 pub(crate) fn unsupported(requested: &str) -> RpcError {
     let supported: Vec<&str> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
-    RpcError::new(code::UNSUPPORTED_VERSION, format!("protocol version {requested} is not supported"))
-        .with_data(json!({"supported": supported, "requested": requested}))
+    let message = format!("protocol version {requested} is not supported");
+    let error = ApiError::new(ErrorCode::UnsupportedProtocolVersion, message);
+    rpc_error(&error.with_detail("supported", supported).with_detail("requested", requested))
 }
 
 /// Checks the headers of a modern request against its body.

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use octroi_api::{ApiError, ErrorCode, Face, RESOURCES, ResourceEntry, ResourceUri, operations};
 use octroi_core::Principal;
 use octroi_core::principal::TokenName;
-use octroi_gateway::{BuiltinProvider, Caller, MayWatch, OfferedByOctroi, Served};
+use octroi_gateway::{BuiltinProvider, Caller, MayWatch, OfferedByOctroi, Served, rpc_error};
 use octroi_mcp::RpcError;
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ impl AgentTools {
 
     fn operations(&self) -> Result<Arc<Operations>, RpcError> {
         self.operations.get().and_then(Weak::upgrade).ok_or_else(|| {
-            rescue::rpc_error(&ApiError::new(
+            rpc_error(&ApiError::new(
                 ErrorCode::InternalError,
                 "the gateway is starting or ending; try again",
             ))
@@ -76,14 +76,15 @@ impl BuiltinProvider for AgentTools {
 
     fn call<'a>(&'a self, caller: &'a Caller, tool: &'a str, arguments: Value) -> Served<'a> {
         Box::pin(async move {
-            rescue::tool_result(self.operations()?.perform(Requester::from(caller), tool, arguments).await)
+            let performed = self.operations()?.perform(Requester::from(caller), tool, arguments).await;
+            rescue::tool_result(performed.map_err(|error| ApiError::from(&error).for_agent()))
         })
     }
 
     fn read<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> Served<'a> {
         Box::pin(async move {
             let read = self.operations()?.read(Requester::from(caller), uri).await;
-            read.map_err(|error| rescue::rpc_error(&ApiError::from(&error)))
+            read.map_err(|error| rpc_error(&ApiError::from(&error).for_agent()))
         })
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_mcp::{Envelope, Kind, Malformed, Method, RpcError, Version, code, envelope};
+use octroi_gateway::error_message;
+use octroi_mcp::{Envelope, Kind, Malformed, Method, RpcError, Version, code};
 
 use crate::admit::read_params;
 use crate::endpoint::HttpEndpoint;
@@ -24,27 +25,27 @@ pub(crate) async fn post(
     headers: &HeaderMap,
     (messages, held): (Vec<Result<Envelope, Malformed>>, Option<HeldRequest>),
 ) -> Reply {
-    let refuse = |message: String| {
-        reply::error_with(StatusCode::BAD_REQUEST, None, &RpcError::new(code::INVALID_REQUEST, message))
-    };
     let session = match find(&endpoint, &frontend, &principal, headers) {
         Ok(session) => session,
         Err(reply) => return *reply,
     };
     if session.session.version > Version::V2025_03_26 {
-        return refuse(format!("batches are not part of protocol version {}", session.session.version));
+        return reply::invalid_request(format!(
+            "batches are not part of protocol version {}",
+            session.session.version
+        ));
     }
     if messages.len() > MESSAGES_MAX {
-        return refuse(format!("a batch may hold at most {MESSAGES_MAX} messages"));
+        return reply::invalid_request(format!("a batch may hold at most {MESSAGES_MAX} messages"));
     }
     let mut requests = Vec::new();
     let mut errors = Vec::new();
     for message in messages {
         match message {
-            Err(malformed) => errors.push(envelope::error(malformed.id.as_ref(), &malformed.to_error())),
+            Err(malformed) => errors.push(error_message(malformed.id.as_ref(), &malformed.to_error())),
             Ok(message) if message.kind() == Kind::Request && *message.method() == Method::Initialize => {
                 let error = RpcError::new(code::INVALID_REQUEST, "`initialize` may not be part of a batch");
-                errors.push(envelope::error(message.id().as_ref(), &error));
+                errors.push(error_message(message.id().as_ref(), &error));
             }
             Ok(message) if message.kind() == Kind::Request => requests.push(message),
             Ok(message) => session.session.receive(&endpoint.frontends, &message),
@@ -64,7 +65,7 @@ pub(crate) async fn post(
                 let id = request.id()?;
                 let params = match read_params(request) {
                     Ok(params) => params,
-                    Err(error) => return Some(envelope::error(Some(&id), &error)),
+                    Err(error) => return Some(error_message(Some(&id), &error)),
                 };
                 let session = &session.session;
                 let caller = session.caller(client, is_admin);

@@ -11,7 +11,6 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use octroi_gateway::{Movable, View};
-use octroi_mcp::{RpcError, code};
 
 use crate::access::Access;
 use crate::connection::{Connection, Phase};
@@ -88,7 +87,7 @@ impl Front {
         if let Err(message) = check_host_headers(&request) {
             let endpoint = Arc::clone(&self.endpoint);
             return Box::pin(async move {
-                Ok(track(endpoint.refuse_slowly(bad_host(message)).await, &connection))
+                Ok(track(endpoint.refuse_slowly(reply::invalid_request(message)).await, &connection))
             });
         }
         let page = PageOrigin::of(&self.endpoint.access, request.headers());
@@ -139,10 +138,6 @@ fn check_host_headers<B>(request: &http::Request<B>) -> Result<(), &'static str>
         (None, _) => Err("the Host header is missing"),
         (Some(_), Some(_)) => Err("there is more than one Host header"),
     }
-}
-
-fn bad_host(message: &str) -> Reply {
-    reply::error_with(StatusCode::BAD_REQUEST, None, &RpcError::new(code::INVALID_REQUEST, message))
 }
 
 #[cfg(test)]

@@ -12,11 +12,12 @@ use axum::http::{HeaderMap, Method as HttpMethod, StatusCode, header};
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::{Principal, ServerKey};
 use octroi_gateway::{LARGE_REQUEST_BYTES, View, leave_worker};
 use octroi_mcp::body;
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Era, Id, Incoming, RpcError, code};
+use octroi_mcp::{Era, Incoming};
 
 use crate::access::AccessRefusal;
 use crate::admit::{era_of, read_params};
@@ -48,15 +49,15 @@ pub(crate) fn view_of_server(endpoint: &HttpEndpoint, name: &str) -> Result<View
     match ServerKey::parse(name).filter(|key| endpoint.gateway.servers().upstream(key).is_some()) {
         Some(key) => Ok(View::Server(key)),
         None => {
-            let error = RpcError::new(code::INVALID_REQUEST, format!("there is no server `{name}`"));
-            Err(Box::new(reply::error_with(StatusCode::NOT_FOUND, None, &error)))
+            let error = ApiError::new(ErrorCode::PathNotFound, format!("there is no server `{name}`"));
+            Err(Box::new(reply::refuse(None, &error.for_agent())))
         }
     }
 }
 
 pub(crate) async fn not_found() -> Reply {
-    let error = RpcError::new(code::INVALID_REQUEST, "nothing is here; the MCP endpoint is /mcp");
-    reply::error_with(StatusCode::NOT_FOUND, None, &error)
+    let message = "nothing is here; the MCP endpoint is /mcp";
+    reply::refuse(None, &ApiError::new(ErrorCode::PathNotFound, message))
 }
 
 /// Authenticates a request and answers it.
@@ -76,7 +77,7 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
             return endpoint.refuse_slowly(reply::refusal(AccessRefusal::Service)).await;
         };
         match parts.method {
-            HttpMethod::POST => post(endpoint, frontend, principal, &connection, &parts.headers, body).await,
+            HttpMethod::POST => post(endpoint, frontend, principal, &connection, parts.headers, body).await,
             HttpMethod::GET => legacy::open_stream(&endpoint, &frontend, &principal, &parts.headers),
             HttpMethod::DELETE => legacy::end(&endpoint, &frontend, &principal, &parts.headers),
             _ => {
@@ -111,14 +112,14 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     frontend: Frontend,
     principal: Principal,
     connection: &Connection,
-    headers: &HeaderMap,
+    headers: HeaderMap,
     body: B,
 ) -> Reply {
     // What is rare is boxed, so that it does not make the future of every request large.
-    let (envelope, held) = match read_message(&endpoint, &principal, connection, headers, body).await {
+    let (envelope, held) = match read_message(&endpoint, &principal, connection, &headers, body).await {
         Ok((Incoming::One(envelope), held)) => (envelope, held),
         Ok((Incoming::Batch(messages), held)) => {
-            return Box::pin(batch::post(endpoint, frontend, principal, headers, (messages, held))).await;
+            return Box::pin(batch::post(endpoint, frontend, principal, &headers, (messages, held))).await;
         }
         Err(reply) => return *reply,
     };
@@ -129,14 +130,14 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
             Box::new(Post { endpoint, frontend, principal, envelope, params, base, _held: held })
         }
         Err(error) => {
-            let reply = bad_request(envelope.id().as_ref(), &error);
+            let reply = reply::refuse_with(envelope.id().as_ref(), &error);
             return Box::pin(endpoint.refuse_slowly(reply)).await;
         }
     };
     let version = headers.get(mcp_header::PROTOCOL_VERSION).map(header::HeaderValue::as_bytes);
     match era_of(&post.params, version) {
         Era::Modern => modern::post(post, headers).await,
-        Era::Legacy => legacy::post(post, headers).await,
+        Era::Legacy => legacy::post(post, &headers).await,
     }
 }
 
@@ -149,8 +150,9 @@ pub(crate) async fn read_message<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     body: B,
 ) -> Result<(Incoming, Option<HeldRequest>), Box<Reply>> {
     if !is_json(headers) {
-        let error = RpcError::new(code::INVALID_REQUEST, "the Content-Type must be application/json");
-        return Err(Box::new(reply::error_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error)));
+        let message = "the Content-Type must be application/json";
+        let error = ApiError::new(ErrorCode::UnsupportedMediaType, message);
+        return Err(Box::new(reply::refuse(None, &error)));
     }
     let mut held = hold(endpoint, principal, connection, &body)?;
     let limit = endpoint.settings.body_bytes;
@@ -167,14 +169,10 @@ pub(crate) async fn read_message<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     match Incoming::parse_of_client(body) {
         Ok(incoming) => Ok((incoming, held)),
         Err(malformed) => {
-            let reply = bad_request(malformed.id.as_ref(), &malformed.to_error());
+            let reply = reply::refuse_with(malformed.id.as_ref(), &malformed.to_error());
             Err(Box::new(Box::pin(endpoint.refuse_slowly(reply)).await))
         }
     }
-}
-
-fn bad_request(id: Option<&Id>, error: &RpcError) -> Reply {
-    reply::error_with(StatusCode::BAD_REQUEST, id, error)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -215,9 +213,9 @@ fn hold<B: Body>(
 pub(crate) fn too_much_held() -> Reply {
     let error = reply::limit_error(
         "the requests and answers of this token that are in progress are too large together",
-        "read the answers, wait for some of them, or raise `max_held_bytes` under [server]",
+        "read the answers, wait for some of them; a person can raise `max_held_bytes` under [server]",
     );
-    reply::closing(reply::limit(StatusCode::TOO_MANY_REQUESTS, None, &error))
+    reply::closing(reply::limit(None, &error))
 }
 
 /// Reads a body of unknown size, and counts it as it comes.
@@ -269,11 +267,11 @@ async fn read_body<B: Body<Data = Bytes, Error: Into<BoxError>>>(
 }
 
 fn too_large(limit: usize) -> Reply {
-    let error = RpcError::new(code::INVALID_REQUEST, format!("the request is larger than {limit} bytes"));
-    reply::error_with(StatusCode::PAYLOAD_TOO_LARGE, None, &error)
+    let message = format!("the request is larger than {limit} bytes");
+    reply::refuse(None, &ApiError::new(ErrorCode::RequestTooLarge, message))
 }
 
 fn too_slow() -> Reply {
-    let error = RpcError::new(code::INVALID_REQUEST, "the body of the request came too slowly");
-    reply::closing(reply::error_with(StatusCode::REQUEST_TIMEOUT, None, &error))
+    let message = "the body of the request came too slowly";
+    reply::closing(reply::refuse(None, &ApiError::new(ErrorCode::RequestTooSlow, message)))
 }

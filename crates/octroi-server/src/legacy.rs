@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use bytes::Bytes;
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::Principal;
 use octroi_gateway::{Asked, BackgroundTasks, Client, Movable};
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Id, Kind, Method, RpcError, Version, code};
+use octroi_mcp::{Id, Kind, Method, Version};
 use tokio::sync::Notify;
 
 use crate::endpoint::{HttpEndpoint, Post};
@@ -55,14 +56,14 @@ pub(crate) async fn initialize(post: Post) -> Reply {
     let id = request.id();
     let params = match InitializeParams::read(&request.params()) {
         Ok(params) => params,
-        Err(error) => return reply::error_with(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+        Err(error) => return reply::refuse_with(id.as_ref(), &error),
     };
     if let Err(error) = params.check_size(endpoint.settings.limits.client_info_bytes) {
-        return reply::error_with(StatusCode::BAD_REQUEST, id.as_ref(), &error);
+        return reply::refuse_with(id.as_ref(), &error);
     }
     let answer = endpoint.frontends.initialize(&frontend, params.version).await;
     let Some(id) = id else {
-        return reply::empty(StatusCode::BAD_REQUEST);
+        return reply::invalid_request("`initialize` needs an id");
     };
     let mut reply = reply::json(StatusCode::OK, answer.to_message(&id));
     if answer.code().is_none() {
@@ -87,14 +88,13 @@ pub(crate) fn refuse_session(refusal: &SessionRefusal, id: Option<&Id>) -> Reply
         SessionRefusal::TooMany { limit } => {
             let error = reply::limit_error(
                 &format!("{limit} sessions with this token are in use"),
-                "end some, or raise `max_sessions` under [server]",
+                "end some; a person can raise `max_sessions` under [server]",
             );
-            reply::limit(StatusCode::TOO_MANY_REQUESTS, id, &error)
+            reply::limit(id, &error)
         }
         SessionRefusal::NoRandom => {
-            let error =
-                RpcError::new(code::INTERNAL_ERROR, "the operating system provides no random numbers");
-            reply::error_with(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
+            let message = "the operating system provides no random numbers";
+            reply::refuse(id, &ApiError::new(ErrorCode::InternalError, message))
         }
     }
 }
@@ -119,22 +119,15 @@ pub(crate) fn find(
     principal: &Principal,
     headers: &HeaderMap,
 ) -> Result<Arc<HttpSession>, Box<Reply>> {
-    let refuse = |status, message: &str| {
-        Err(Box::new(reply::error_with(status, None, &RpcError::new(code::INVALID_REQUEST, message))))
-    };
     if let Some(version) = headers.get(mcp_header::PROTOCOL_VERSION)
         && version.to_str().ok().and_then(Version::parse).is_none()
     {
-        return refuse(
-            StatusCode::BAD_REQUEST,
-            "the MCP-Protocol-Version header names a version that is not supported",
-        );
+        let message = "the MCP-Protocol-Version header names a version that is not supported";
+        return Err(Box::new(reply::invalid_request(message)));
     }
     let Some(id) = headers.get(mcp_header::SESSION_ID) else {
-        return refuse(
-            StatusCode::BAD_REQUEST,
-            "the Mcp-Session-Id header is missing; begin with `initialize`",
-        );
+        let message = "the Mcp-Session-Id header is missing; begin with `initialize`";
+        return Err(Box::new(reply::invalid_request(message)));
     };
     find_by_id(endpoint, frontend, principal, id.to_str().unwrap_or_default())
 }
@@ -157,9 +150,8 @@ pub(crate) fn find_by_id(
             Ok(session)
         }
         Ok(None) => {
-            let error =
-                RpcError::new(code::INVALID_REQUEST, "the session is over; begin again with `initialize`");
-            Err(Box::new(reply::error_with(StatusCode::NOT_FOUND, None, &error)))
+            let message = "the session is over; begin again with `initialize`";
+            Err(Box::new(reply::refuse(None, &ApiError::new(ErrorCode::SessionNotFound, message))))
         }
         Err(refusal) => Err(Box::new(refuse_session(&refusal, None))),
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_api::{ApiError, ErrorCode, Face, RESOURCES, ResourceUri, operations};
-use octroi_gateway::{Answer, Caller, Listener};
+use octroi_gateway::{Answer, Caller, Listener, rpc_error};
 use octroi_mcp::params::Params;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Envelope, Era, Method, RpcError, Version, meta, translate};
@@ -120,14 +120,14 @@ impl ManagementServer {
         let arguments = params.arguments().and_then(|json| serde_json::from_slice(&json).ok());
         let performed =
             self.operations.perform(Requester::from(caller), &name, arguments.unwrap_or_default()).await;
-        rescue::tool_result(performed)
+        rescue::tool_result(performed.map_err(|error| ApiError::from(&error)))
     }
 
     async fn read(&self, caller: &Caller, params: &Params) -> Result<Value, RpcError> {
         let uri = params.uri().ok_or_else(|| RpcError::invalid_params("resources/read needs `uri`"))?;
         check_resource(&uri)?;
         let read = self.operations.read(Requester::from(caller), &uri).await;
-        read.map_err(|error| rescue::rpc_error(&ApiError::from(&error)))
+        read.map_err(|error| rpc_error(&ApiError::from(&error)))
     }
 
     /// Adds one of its resources to what a client watches.
@@ -179,14 +179,14 @@ fn check_resource(uri: &str) -> Result<(), RpcError> {
         Some(known) if known.entry().has_face(Face::Management) => Ok(()),
         Some(_) | None => {
             let error = not_found(ErrorCode::ResourceNotFound, &format!("unknown resource `{uri}`"));
-            Err(rescue::rpc_error(&error.with_detail("uri", uri)))
+            Err(rpc_error(&error.with_detail("uri", uri)))
         }
     }
 }
 
 /// Something that a server may have, and management does not.
 fn not_in_management(code: ErrorCode, what: String) -> RpcError {
-    rescue::rpc_error(&not_found(code, &what))
+    rpc_error(&not_found(code, &what))
 }
 
 fn not_found(code: ErrorCode, what: &str) -> ApiError {

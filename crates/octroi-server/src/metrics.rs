@@ -6,8 +6,10 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use octroi_core::{Principal, ServerKey};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
+use octroi_api::operations::servers::ServerStatus;
+use octroi_api::{ApiError, ErrorCode};
+use octroi_core::{Lifecycle, Principal, ServerKey};
 use octroi_gateway::{BOUNDS_MS, Gateway};
 
 use crate::connection::Connection;
@@ -24,7 +26,10 @@ pub(crate) async fn metrics(
         Err(refusal) => return *refusal,
         Ok(Principal::Service(_)) => {}
         Ok(who) if who.is_admin() => {}
-        Ok(_) => return reply::empty(StatusCode::FORBIDDEN),
+        Ok(_) => {
+            let error = ApiError::new(ErrorCode::AdminsOnly, "metrics are for services and administrators");
+            return reply::refuse(None, &error.for_agent());
+        }
     }
     let mut reply = Response::new(Body::from(text(&endpoint.gateway, endpoint.sessions.count())));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -66,22 +71,25 @@ fn servers(page: &mut MetricsText, gateway: &Gateway) {
     let servers = gateway.servers().status();
     page.family("octroi_server_up", "gauge", "Whether the server is connected.");
     for server in &servers {
-        let labels = [("server", server.name.as_str()), ("state", server.state), ("health", server.health)];
-        page.line("octroi_server_up", &labels, u8::from(server.state == "running"));
+        let labels = [
+            ("server", server.name.as_str()),
+            ("state", server.state.as_str()),
+            ("health", server.health.as_str()),
+        ];
+        page.line("octroi_server_up", &labels, u8::from(server.state.0 == Lifecycle::Running));
     }
-    let mut gauge =
-        |name: &str, kind: &str, help: &str, value: &dyn Fn(&octroi_gateway::ServerStatus) -> u64| {
-            page.family(name, kind, help);
-            for server in &servers {
-                page.line(name, &[("server", &server.name)], value(server));
-            }
-        };
+    let mut gauge = |name: &str, kind: &str, help: &str, value: &dyn Fn(&ServerStatus) -> u64| {
+        page.family(name, kind, help);
+        for server in &servers {
+            page.line(name, &[("server", &server.name)], value(server));
+        }
+    };
     gauge("octroi_server_restarts_total", "counter", "Reconnects to the server.", &|server| server.restarts);
-    gauge("octroi_server_in_flight", "gauge", "Calls being made.", &|server| server.in_flight as u64);
+    gauge("octroi_server_in_flight", "gauge", "Calls being made.", &|server| server.in_flight);
     gauge("octroi_server_queue", "gauge", "Calls that wait for the concurrency limit.", &|server| {
-        server.waiting as u64
+        server.waiting
     });
-    gauge("octroi_server_tools", "gauge", "Tools that the server offers.", &|server| server.tools as u64);
+    gauge("octroi_server_tools", "gauge", "Tools that the server offers.", &|server| server.tools);
     gauge("octroi_server_memory_bytes", "gauge", "Memory of the server's processes.", &|server| {
         let key = ServerKey::parse(&server.name);
         key.and_then(|key| gateway.servers().upstream(&key)).map_or(0, |upstream| upstream.memory())

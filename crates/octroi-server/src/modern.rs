@@ -11,6 +11,7 @@ use futures_util::{Stream, stream};
 use octroi_core::Principal;
 use octroi_gateway::{Answer, Asked, Client, Filter, Listener, Movable, NoClient, Notice};
 use octroi_mcp::capability::ClientCapabilities;
+use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Era, Id, Kind, Method, RpcError, code, envelope, json, meta, sse};
 use parking_lot::Mutex;
@@ -29,46 +30,36 @@ use crate::subscription_limits::is_limit;
 /// Notifications about a request that may wait for its client. More are dropped.
 const QUEUED: usize = 256;
 
-pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
+pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
     let Post { endpoint, frontend, principal, envelope, params, .. } = &*post;
     let id = match (envelope.kind(), envelope.id()) {
         (Kind::Request, Some(id)) => id,
         // The era defines no notification over HTTP; one that comes anyway is ignored.
         (Kind::Notification, _) => return reply::empty(StatusCode::ACCEPTED),
         (Kind::Response | Kind::Request, _) => {
-            let error =
-                RpcError::new(octroi_mcp::code::INVALID_REQUEST, "responses are not accepted in this era");
-            return reply::error_with(StatusCode::BAD_REQUEST, None, &error);
+            return reply::invalid_request("responses are not accepted in this era");
         }
     };
-    if let Err(error) = check_headers(headers, envelope, params) {
-        return reply::error(Some(&id), &error);
+    if let Err(error) = check_headers(&headers, envelope, params) {
+        return reply::refuse_with(Some(&id), &error);
     }
     if let Err(error) = check_declared(params, endpoint.settings.limits.client_info_bytes) {
-        return reply::error_with(StatusCode::BAD_REQUEST, Some(&id), &error);
+        return reply::refuse_with(Some(&id), &error);
     }
     if envelope.method().is_legacy_only() {
-        return reply::error(
+        return reply::refuse_with(
             Some(&id),
             &endpoint.frontends.refuse_method(frontend, principal, envelope.method()),
         );
     }
     if *envelope.method() == Method::Listen {
         if let Err(error) = endpoint.frontends.admit_subscription(principal) {
-            return reply::limit(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
+            return reply::limit(Some(&id), &error);
         }
         return reply::stream(Box::pin(listen(endpoint, frontend, principal, id, params)).await);
     }
-    if let (Method::ToolsCall, Frontend::Compositor(view)) = (envelope.method(), frontend)
-        && let Some(declared) = endpoint.gateway.param_headers(view, params.name().as_deref())
-    {
-        let value = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
-        if let Err(error) = declared.check(params.arguments().as_ref(), value) {
-            return reply::error(Some(&id), &error);
-        }
-    }
-    let is_admin = endpoint.access.is_admin(headers);
-    let outbox = Arc::new(Outbox::default());
+    let is_admin = endpoint.access.is_admin(&headers);
+    let outbox = Arc::new(Outbox::new(headers));
     let mut caller = modern_caller(principal, is_admin, params, Arc::clone(&outbox) as _);
     caller.base.clone_from(&post.base);
     let endpoint = Arc::clone(endpoint);
@@ -135,15 +126,19 @@ impl StreamedCall {
     }
 }
 
-/// Notifications for a client during its request. Costs nothing while there are none, which is the usual
-/// case.
-#[derive(Default)]
+/// The client during its request: the headers that it sent, and notifications for it. Those cost nothing while
+/// there are none, which is the usual case.
 struct Outbox {
+    headers: HeaderMap,
     messages: Mutex<VecDeque<Bytes>>,
     added: Notify,
 }
 
 impl Outbox {
+    fn new(headers: HeaderMap) -> Self {
+        Self { headers, messages: Mutex::default(), added: Notify::new() }
+    }
+
     async fn next(&self) -> Bytes {
         loop {
             if let Some(message) = self.messages.lock().pop_front() {
@@ -170,6 +165,10 @@ impl Client for Outbox {
 
     fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
         NoClient.ask(method, params)
+    }
+
+    fn check_mirrored(&self, declared: &ParamHeaders, arguments: Option<&Bytes>) -> Result<(), RpcError> {
+        declared.check(arguments, |name| self.headers.get(name).map(HeaderValue::as_bytes))
     }
 }
 

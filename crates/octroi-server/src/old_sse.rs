@@ -18,10 +18,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Collected};
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::Principal;
 use octroi_gateway::{Asked, Client, Movable, View};
 use octroi_mcp::header as mcp_header;
-use octroi_mcp::{Era, Incoming, Kind, Method, RpcError, Version, code, envelope, sse};
+use octroi_mcp::{Era, Incoming, Kind, Method, Version, envelope, sse};
 
 use crate::access::AccessRefusal;
 use crate::admit::{era_of, read_params};
@@ -143,26 +144,23 @@ async fn receive(
     let Some(stream) =
         stream_id(parts.uri.query()).and_then(|id| endpoint.old_streams.find(id, &principal, &frontend))
     else {
-        return Ok(refuse(StatusCode::NOT_FOUND, "there is no such stream; open one with `GET /sse`"));
+        return Ok(no_stream());
     };
     let (envelope, held) = match read_message(&endpoint, &principal, connection, &parts.headers, body).await?
     {
         (Incoming::One(envelope), held) => (envelope, held),
         (Incoming::Batch(_), _) => {
-            return Ok(refuse(StatusCode::BAD_REQUEST, "batches are not part of this transport"));
+            return Ok(reply::invalid_request("batches are not part of this transport"));
         }
     };
     let params = match read_params(&envelope) {
         Ok(params) => params,
         Err(error) => {
-            return Ok(reply::error_with(StatusCode::BAD_REQUEST, envelope.id().as_ref(), &error));
+            return Ok(reply::refuse_with(envelope.id().as_ref(), &error));
         }
     };
     if era_of(&params, None) == Era::Modern {
-        return Ok(refuse(
-            StatusCode::BAD_REQUEST,
-            "this transport has only the versions with sessions; use /mcp",
-        ));
+        return Ok(reply::invalid_request("this transport has only the versions with sessions; use /mcp"));
     }
     let base = endpoint.access.client_base(connection.address, &parts.headers);
     let post = Post { endpoint, frontend, principal, envelope, params, base, _held: held };
@@ -170,7 +168,7 @@ async fn receive(
     Ok(match (post.envelope.kind(), stream.session()) {
         (Kind::Request, None) if is_initialize => Box::pin(initialize(post, &stream)).await,
         (Kind::Request, Some(_)) if is_initialize => {
-            refuse(StatusCode::BAD_REQUEST, "the session of this stream has begun already")
+            reply::invalid_request("the session of this stream has begun already")
         }
         // A client may send it before it begins.
         (Kind::Request, None) if *post.envelope.method() == Method::Ping => {
@@ -219,7 +217,7 @@ async fn initialize(post: Post, stream: &Arc<OldStream>) -> Reply {
     } else {
         // Another `initialize` was faster, or the client is gone.
         legacy::end_session(&endpoint, &session.id);
-        refuse(StatusCode::BAD_REQUEST, "the stream is over, or its session has begun already")
+        reply::invalid_request("the stream is over, or its session has begun already")
     }
 }
 
@@ -274,8 +272,12 @@ fn stream_id(query: Option<&str>) -> Option<&str> {
     query?.split('&').find_map(|pair| pair.strip_prefix(STREAM_ID)?.strip_prefix('='))
 }
 
-fn refuse(status: StatusCode, message: &str) -> Reply {
-    reply::error_with(status, None, &RpcError::new(code::INVALID_REQUEST, message))
+fn no_stream() -> Reply {
+    let message = "there is no such stream; open one with `GET /sse`";
+    reply::refuse(
+        None,
+        &ApiError::new(ErrorCode::SessionNotFound, message).with_hint("open one with `GET /sse`"),
+    )
 }
 
 /// The client during one request.

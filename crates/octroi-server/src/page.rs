@@ -142,7 +142,9 @@ async fn decide(
     let decided = endpoint.operations.perform(requester, AgentsDecideRequest::NAME, json!(request)).await;
     match decided {
         Ok(_) => match endpoint.gateway.approvals().get(&id).await {
-            Ok(approval) => page(StatusCode::OK, &html::decided(&approval, &shown(endpoint, &approval))),
+            Ok(approval) => {
+                page(StatusCode::OK, &html::decided(&approval, &masked_arguments(endpoint, &approval)))
+            }
             Err(error) => failure(&error.into()),
         },
         Err(OperationError::Operator(error)) => match *error {
@@ -186,7 +188,7 @@ async fn question(endpoint: &HttpEndpoint, id: &str, person: Redeemed) -> Reply 
         Err(error) => return failure(&error.into()),
     };
     let clock = endpoint.gateway.clock();
-    let shown = endpoint.gateway.approvals().shown(&approval, &person.revealed);
+    let shown = endpoint.gateway.approvals().visible_arguments(&approval, &person.revealed);
     match decidable(&approval, clock.now_ms()) {
         Decidable::Open => match endpoint.tickets.issue(id, person, clock.instant()) {
             Some(ticket) => page(StatusCode::OK, &html::question(&approval, &shown, &ticket, clock.now_ms())),
@@ -201,8 +203,8 @@ async fn question(endpoint: &HttpEndpoint, id: &str, person: Redeemed) -> Reply 
 }
 
 /// The arguments with everything masked.
-fn shown(endpoint: &HttpEndpoint, approval: &Approval) -> ShownArguments {
-    endpoint.gateway.approvals().shown(approval, &[])
+fn masked_arguments(endpoint: &HttpEndpoint, approval: &Approval) -> ShownArguments {
+    endpoint.gateway.approvals().visible_arguments(approval, &[])
 }
 
 /// The answer to a client that sent too many wrong tokens.
@@ -253,9 +255,9 @@ async fn refused(endpoint: &HttpEndpoint, id: &str, refusal: &Refusal) -> Reply 
     };
     match refusal {
         Refusal::Decided { .. } | Refusal::Used { .. } => {
-            page(StatusCode::CONFLICT, &html::too_late(&approval, &shown(endpoint, &approval)))
+            page(StatusCode::CONFLICT, &html::too_late(&approval, &masked_arguments(endpoint, &approval)))
         }
-        _ => page(StatusCode::GONE, &html::gone(&approval, &shown(endpoint, &approval))),
+        _ => page(StatusCode::GONE, &html::gone(&approval, &masked_arguments(endpoint, &approval))),
     }
 }
 

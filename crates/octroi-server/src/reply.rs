@@ -7,9 +7,9 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::Stream;
-use octroi_api::ErrorCode;
-use octroi_mcp::{Id, RpcError, code, envelope};
-use serde_json::json;
+use octroi_api::{ApiError, ErrorCode};
+use octroi_gateway::{error_message, rpc_error};
+use octroi_mcp::{Id, RpcError};
 
 use crate::access::AccessRefusal;
 use crate::connections::Crowded;
@@ -34,27 +34,32 @@ pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
     reply
 }
 
-/// An error response, with the status of its code.
-pub(crate) fn error(id: Option<&Id>, error: &RpcError) -> Reply {
-    json(status_of(error.code), envelope::error(id, error))
+/// The refusal of a request, with the HTTP status that the table of errors gives its code.
+pub(crate) fn refuse(id: Option<&Id>, error: &ApiError) -> Reply {
+    json(status(error.http_status()), error_message(id, &rpc_error(error)))
 }
 
-/// An error response with another status.
-pub(crate) fn error_with(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Reply {
-    json(status, envelope::error(id, error))
+/// The refusal of a request that the protocol does not allow.
+pub(crate) fn invalid_request(message: impl Into<String>) -> Reply {
+    refuse(None, &ApiError::new(ErrorCode::InvalidRequest, message))
 }
 
-/// The HTTP status of a modern error.
+/// The refusal of a request for an error that says its code itself, or is one of the protocol.
+pub(crate) fn refuse_with(id: Option<&Id>, error: &RpcError) -> Reply {
+    let own = error.data.as_ref().and_then(|data| data["code"].as_str()).and_then(ErrorCode::parse);
+    let code = own.or_else(|| ErrorCode::of_protocol(error.code)).unwrap_or(ErrorCode::InvalidRequest);
+    json(status(code.spec().http), error_message(id, error))
+}
+
+/// The HTTP status of a modern answer with this error. Only errors of the protocol have one of their own; whatever
+/// else a request led to is an answer to it.
 pub(crate) fn status_of(code: i64) -> StatusCode {
-    match code {
-        code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
-        code::PARSE_ERROR
-        | code::INVALID_REQUEST
-        | code::HEADER_MISMATCH
-        | code::MISSING_CAPABILITY
-        | code::UNSUPPORTED_VERSION => StatusCode::BAD_REQUEST,
-        _ => StatusCode::OK,
-    }
+    ErrorCode::of_protocol(code).map_or(StatusCode::OK, |code| status(code.spec().http))
+}
+
+fn status(number: u16) -> StatusCode {
+    // Every number of the table is a status, which a test checks.
+    StatusCode::from_u16(number).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// A response without a body.
@@ -82,36 +87,29 @@ pub(crate) fn closing(mut reply: Reply) -> Reply {
 
 /// The error for a request beyond a limit, and how the limit is raised.
 pub(crate) fn limit_error(message: &str, hint: &str) -> RpcError {
-    let spec = ErrorCode::LimitExceeded.spec();
-    RpcError::new(spec.rpc, message).with_data(json!({"code": spec.word, "hint": hint}))
+    rpc_error(&ApiError::new(ErrorCode::LimitExceeded, message).with_hint(hint))
 }
 
 /// The response to a request beyond a limit.
-pub(crate) fn limit(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Reply {
-    let mut reply = error_with(status, id, error);
+pub(crate) fn limit(id: Option<&Id>, error: &RpcError) -> Reply {
+    let mut reply = refuse_with(id, error);
     reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     reply
 }
 
 /// The response on a connection that is one too many.
 pub(crate) fn crowded(crowded: Crowded) -> Reply {
-    let (status, error) = match crowded {
-        Crowded::Reserved => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            limit_error(
-                "there are too many connections; the last ones are kept for people",
-                "close some, or raise `max_connections` under [server]",
-            ),
-        ),
-        Crowded::Token { limit } => (
-            StatusCode::TOO_MANY_REQUESTS,
-            limit_error(
-                &format!("there are {limit} connections with this token"),
-                "close some, or raise `max_connections_per_token` under [server]",
-            ),
+    let error = match crowded {
+        Crowded::Reserved => rpc_error(&ApiError::new(
+            ErrorCode::TooManyConnections,
+            "there are too many connections; the last ones are kept for people",
+        )),
+        Crowded::Token { limit } => limit_error(
+            &format!("there are {limit} connections with this token"),
+            "close some; a person can raise `max_connections_per_token` under [server]",
         ),
     };
-    closing(limit(status, None, &error))
+    closing(limit(None, &error))
 }
 
 /// The response to a client that sent too many wrong tokens.
@@ -120,45 +118,39 @@ pub(crate) fn wrong_tokens(rest: Duration) -> Reply {
     let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
     let error = limit_error(
         &format!("too many wrong tokens came from this address; it is refused for {seconds} s"),
-        "send the right token, then wait; see `max_wrong_tokens_per_address` under [server]",
+        "send the right token, then wait; a person can raise `max_wrong_tokens_per_address` under [server]",
     );
-    let mut reply = error_with(StatusCode::TOO_MANY_REQUESTS, None, &error);
+    let mut reply = refuse_with(None, &error);
     reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     reply
 }
 
 /// The response to a request that is not admitted.
 pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
-    let (status, kind, message) = match refusal {
+    let (code, message) = match refusal {
         AccessRefusal::NoToken => (
-            StatusCode::UNAUTHORIZED,
-            "unauthenticated",
+            ErrorCode::Unauthenticated,
             "send `Authorization: Bearer TOKEN`; `octroi up` printed the token when it first started",
         ),
         AccessRefusal::UnknownToken => (
-            StatusCode::UNAUTHORIZED,
-            "unauthenticated",
+            ErrorCode::Unauthenticated,
             "the token is not known; see [[tokens]] in octroi.toml, or the token that `octroi up` printed",
         ),
         AccessRefusal::Service => (
-            StatusCode::FORBIDDEN,
-            "forbidden",
+            ErrorCode::Forbidden,
             "this is the token of a service, which may read /metrics only; use the token of an agent",
         ),
         AccessRefusal::Origin => (
-            StatusCode::FORBIDDEN,
-            "forbidden",
+            ErrorCode::Forbidden,
             "the Origin is not allowed; add it to `allowed_origins` under [server] if you trust that page",
         ),
         AccessRefusal::Host => (
-            StatusCode::FORBIDDEN,
-            "forbidden",
+            ErrorCode::Forbidden,
             "the Host is not allowed; add it to `allowed_hosts` under [server] if Octroi is reached by that name",
         ),
     };
-    let error = RpcError::new(code::INVALID_REQUEST, message).with_data(json!({"code": kind}));
-    let mut reply = error_with(status, None, &error);
-    if status == StatusCode::UNAUTHORIZED {
+    let mut reply = refuse(None, &ApiError::new(code, message));
+    if code == ErrorCode::Unauthenticated {
         let challenge = match refusal {
             AccessRefusal::UnknownToken => "Bearer realm=\"octroi\", error=\"invalid_token\"",
             AccessRefusal::NoToken | AccessRefusal::Service | AccessRefusal::Origin | AccessRefusal::Host => {
@@ -168,4 +160,49 @@ pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
         reply.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_is_that_of_the_table() {
+        for code in ErrorCode::ALL {
+            let error = ApiError::new(code, "m");
+            let status = StatusCode::from_u16(code.spec().http).expect("a status");
+            assert_eq!(refuse(None, &error).status(), status, "{code}");
+            assert_eq!(refuse_with(None, &rpc_error(&error)).status(), status, "{code}");
+        }
+        for (refused, status) in [
+            (AccessRefusal::NoToken, 401),
+            (AccessRefusal::UnknownToken, 401),
+            (AccessRefusal::Service, 403),
+            (AccessRefusal::Origin, 403),
+            (AccessRefusal::Host, 403),
+        ] {
+            assert_eq!(refusal(refused).status(), status, "{refused:?}");
+        }
+        assert_eq!(crowded(Crowded::Reserved).status(), 503);
+        assert_eq!(crowded(Crowded::Token { limit: 1 }).status(), 429);
+    }
+
+    #[test]
+    fn only_errors_of_the_protocol_change_the_status_of_an_answer() {
+        for (code, status) in [
+            (-32_700, 400),
+            (-32_600, 400),
+            (-32_601, 404),
+            (-32_020, 400),
+            (-32_021, 400),
+            (-32_022, 400),
+            (-32_602, 200),
+            (-32_603, 200),
+            (-32_950, 200),
+            (-32_954, 200),
+            (5, 200),
+        ] {
+            assert_eq!(status_of(code), status, "{code}");
+        }
+    }
 }

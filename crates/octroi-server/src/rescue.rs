@@ -13,28 +13,16 @@ use crate::control::ReloadError;
 use crate::error::OperationError;
 
 /// The response of an operation, or its error, as the result of `tools/call`.
-pub(crate) fn tool_result(performed: Result<Value, OperationError>) -> Result<Value, RpcError> {
+pub(crate) fn tool_result(performed: Result<Value, ApiError>) -> Result<Value, RpcError> {
     match performed {
         Ok(structured) => Ok(json!({
             "content": [{"type": "text", "text": structured.to_string()}],
             "structuredContent": structured,
         })),
-        Err(error) => answered(octroi_api::rescue(&ApiError::from(&error), RequestKind::ToolCall)),
-    }
-}
-
-/// The error of a request other than `tools/call`.
-pub(crate) fn rpc_error(error: &ApiError) -> RpcError {
-    match answered(octroi_api::rescue(error, RequestKind::Other)) {
-        Err(error) => error,
-        Ok(_) => RpcError::new(error.code.spec().rpc, error.message.as_str()),
-    }
-}
-
-fn answered(answered: Answered) -> Result<Value, RpcError> {
-    match answered {
-        Answered::Result(result) => Ok(result),
-        Answered::Error { code, message, data } => Err(RpcError::new(code, message).with_data(data)),
+        Err(error) => match octroi_api::rescue(&error, RequestKind::ToolCall) {
+            Answered::Result(result) => Ok(result),
+            Answered::Error { code, message, data } => Err(RpcError::new(code, message).with_data(data)),
+        },
     }
 }
 

@@ -10,7 +10,6 @@ use octroi_api::operations::pins::ListPinsRequest;
 use octroi_api::operations::tokens::ListTokensRequest;
 use octroi_api::operations::tools::CatalogRequest;
 use octroi_api::resource::ServersResource;
-use octroi_core::ServerKey;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -29,17 +28,14 @@ struct Block {
 pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Result<Value, OperationError> {
     let blocks = match uri {
         ResourceUri::Servers => {
-            let servers = operations::server_statuses(&context.gateway)?;
+            let servers = operations::server_statuses(&context.gateway);
             // Problems name files, and servers of others.
             let is_admin = context.principal().is_admin();
             let problems = if is_admin { context.gateway.problems() } else { Vec::new() };
             one(uri, &ServersResource { servers, problems })?
         }
-        ResourceUri::Server(name) => {
-            let key = ServerKey::system(name.clone());
-            one(uri, &operations::server_status(&context.gateway, &key)?)?
-        }
-        ResourceUri::Health => one(uri, &operations::health_by_server(&context.gateway)?)?,
+        ResourceUri::Server(key) => one(uri, &operations::server_status(&context.gateway, key)?)?,
+        ResourceUri::Health => one(uri, &operations::health_by_server(&context.gateway))?,
         ResourceUri::Tools => one(uri, &operations::list_tools(context, CatalogRequest::default()).await?)?,
         ResourceUri::PendingApprovals => approvals::pending(context, None).await?,
         ResourceUri::AgentPendingApprovals(agent) => approvals::pending(context, Some(agent)).await?,

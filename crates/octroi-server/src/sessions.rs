@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use octroi_api::ErrorCode;
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::config::ClientLimits;
 use octroi_core::{Clock, Principal};
-use octroi_gateway::{Cipher, Filter};
-use octroi_mcp::{Id, Method, RpcError, code, envelope};
+use octroi_gateway::{Cipher, Filter, error_message, rpc_error};
+use octroi_mcp::{Id, Method, envelope};
 use parking_lot::{Mutex, RwLock};
-use serde_json::json;
 
 use crate::event_log::{EventLog, EventOrigin, OWN_STREAM};
 use crate::frontend::{Frontend, Frontends};
@@ -75,14 +74,10 @@ impl HttpSession {
     /// A stream that answers a request of an earlier run: its outcome is unknown. `None` for a request of this run.
     pub(crate) fn lost_request(&self, origin: &EventOrigin) -> Option<Arc<EventLog>> {
         let id = origin.request.as_ref().filter(|_| origin.run != self.run)?;
-        let error =
-            RpcError::new(code::INTERNAL_ERROR, "Octroi was restarted while it answered this request")
-                .with_data(json!({
-                    "code": ErrorCode::OutcomeUnknown.spec().word,
-                    "hint": "the request may or may not have taken effect: check before sending it again",
-                }));
+        let message = "Octroi was restarted while it answered this request";
+        let error = rpc_error(&ApiError::new(ErrorCode::OutcomeUnknown, message));
         let stream = self.new_stream(Some(id.clone()));
-        stream.push(envelope::error(Some(id), &error));
+        stream.push(error_message(Some(id), &error));
         stream.finish();
         Some(stream)
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use octroi_core::Principal;
 use octroi_core::config::ClientLimits;
-use octroi_gateway::{Asked, BackgroundTasks, Client, View};
+use octroi_gateway::{Asked, BackgroundTasks, Client, View, error_message};
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
+use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::runtime::Handle;
@@ -103,12 +103,12 @@ impl StdioClient {
                     match message {
                         Ok(message) => self.dispatch(message).await,
                         Err(malformed) => {
-                            self.post(envelope::error(malformed.id.as_ref(), &malformed.to_error()))
+                            self.post(error_message(malformed.id.as_ref(), &malformed.to_error()))
                         }
                     }
                 }
             }
-            Err(malformed) => self.post(envelope::error(malformed.id.as_ref(), &malformed.to_error())),
+            Err(malformed) => self.post(error_message(malformed.id.as_ref(), &malformed.to_error())),
         }
     }
 
@@ -163,7 +163,7 @@ impl StdioClient {
     async fn answer(self: &Arc<Self>, request: &Envelope, id: &Id) -> Option<Bytes> {
         let params = match Params::read(request.params()) {
             Ok(params) => params,
-            Err(error) => return Some(envelope::error(Some(id), &error)),
+            Err(error) => return Some(error_message(Some(id), &error)),
         };
         if era_of(&params, None) == Era::Modern || *request.method() == Method::Discover {
             return self.answer_modern(request, &params, id).await;
@@ -177,7 +177,7 @@ impl StdioClient {
                 code::INVALID_REQUEST,
                 "begin with `initialize`, or send `_meta` with a modern version",
             );
-            return Some(envelope::error(Some(id), &error));
+            return Some(error_message(Some(id), &error));
         };
         let client = Arc::new(LegacyClient { session: Arc::clone(&session), out: self.out.clone() });
         let answer =
@@ -188,7 +188,7 @@ impl StdioClient {
     async fn initialize(&self, request: &Envelope, id: &Id) -> Bytes {
         let params = match InitializeParams::read(&request.params()) {
             Ok(params) => params,
-            Err(error) => return envelope::error(Some(id), &error),
+            Err(error) => return error_message(Some(id), &error),
         };
         let answer = self.frontends.initialize(&self.frontend, params.version).await;
         let session =
@@ -203,11 +203,11 @@ impl StdioClient {
 
     async fn answer_modern(self: &Arc<Self>, request: &Envelope, params: &Params, id: &Id) -> Option<Bytes> {
         if let Err(error) = check_declared(params, ClientLimits::default().client_info_bytes) {
-            return Some(envelope::error(Some(id), &error));
+            return Some(error_message(Some(id), &error));
         }
         if request.method().is_legacy_only() {
             let error = self.frontends.refuse_method(&self.frontend, &self.principal, request.method());
-            return Some(envelope::error(Some(id), &error));
+            return Some(error_message(Some(id), &error));
         }
         if *request.method() == Method::Listen {
             return self.listen(params, id).await;

@@ -38,7 +38,7 @@ impl SubscriptionLimits {
         }
         Err(limit_error(
             &format!("there are {limit} subscriptions already"),
-            "end some, or raise `max_subscriptions` under [server]",
+            "end some; a person can raise `max_subscriptions` under [server]",
         ))
     }
 
@@ -60,7 +60,7 @@ impl SubscriptionLimits {
         }
         Err(limit_error(
             &format!("subscriptions changed more than {limit} times in this minute"),
-            "wait a minute, or raise `max_subscriptions_per_minute` under [server]",
+            "wait a minute; a person can raise `max_subscriptions_per_minute` under [server]",
         ))
     }
 }

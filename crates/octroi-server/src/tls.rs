@@ -7,7 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use octroi_mcp::{RpcError, code, envelope};
+use octroi_gateway::error_message;
+use octroi_mcp::{RpcError, code};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -138,7 +139,7 @@ async fn answer_plain(mut stream: TcpStream) {
 }
 
 fn plain_answer() -> Vec<u8> {
-    let body = envelope::error(None, &RpcError::new(code::INVALID_REQUEST, HTTPS_ONLY));
+    let body = error_message(None, &RpcError::new(code::INVALID_REQUEST, HTTPS_ONLY));
     let head = format!(
         "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()

@@ -252,3 +252,6 @@ impl Connection {
         modern_meta(&self.client_info)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,7 @@ impl EventStream {
     }
 
     /// The next event, or `None` at the end of the stream.
-    pub(crate) async fn next(&mut self) -> Result<Option<sse::Event>, UpstreamError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<sse::SseEvent>, UpstreamError> {
         loop {
             if let Some(event) = self.reader.next_event() {
                 return Ok(Some(event));

@@ -104,13 +104,13 @@ pub async fn leave_worker() {
 
 /// Work that can go on on another thread. Dropping it ends it, wherever it is.
 pub struct Movable<T> {
-    state: State<T>,
+    state: WorkState<T>,
     threads: Option<Arc<HeavyThreads>>,
     /// The result if the work panicked.
     lost: fn() -> T,
 }
 
-enum State<T> {
+enum WorkState<T> {
     Here(Pin<Box<dyn Future<Output = T> + Send>>),
     Elsewhere(JoinHandle<T>),
     Done,
@@ -123,13 +123,13 @@ impl<T: Send + 'static> Movable<T> {
         threads: Option<&Arc<HeavyThreads>>,
         lost: fn() -> T,
     ) -> Self {
-        Self { state: State::Here(work), threads: threads.cloned(), lost }
+        Self { state: WorkState::Here(work), threads: threads.cloned(), lost }
     }
 
     fn go_elsewhere(&mut self) {
         let Some(threads) = &self.threads else { return };
-        if let State::Here(work) = std::mem::replace(&mut self.state, State::Done) {
-            self.state = State::Elsewhere(threads.tasks.spawn_on_main("heavy-work", work));
+        if let WorkState::Here(work) = std::mem::replace(&mut self.state, WorkState::Done) {
+            self.state = WorkState::Elsewhere(threads.tasks.spawn_on_main("heavy-work", work));
         }
     }
 }
@@ -139,7 +139,7 @@ impl<T: Send + 'static> Future for Movable<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let place = if self.threads.is_some() { Place::Movable } else { Place::Fixed };
-        if let State::Here(work) = &mut self.state {
+        if let WorkState::Here(work) = &mut self.state {
             let before = PLACE.replace(place);
             let polled = work.as_mut().poll(context);
             if PLACE.replace(before) != Place::Leaving || polled.is_ready() {
@@ -148,10 +148,10 @@ impl<T: Send + 'static> Future for Movable<T> {
             self.go_elsewhere();
         }
         let joined = match &mut self.state {
-            State::Elsewhere(task) => std::task::ready!(Pin::new(task).poll(context)).ok(),
-            State::Here(_) | State::Done => None,
+            WorkState::Elsewhere(task) => std::task::ready!(Pin::new(task).poll(context)).ok(),
+            WorkState::Here(_) | WorkState::Done => None,
         };
-        self.state = State::Done;
+        self.state = WorkState::Done;
         let lost = self.lost;
         Poll::Ready(joined.unwrap_or_else(lost))
     }
@@ -159,7 +159,7 @@ impl<T: Send + 'static> Future for Movable<T> {
 
 impl<T> Drop for Movable<T> {
     fn drop(&mut self) {
-        if let State::Elsewhere(task) = &self.state {
+        if let WorkState::Elsewhere(task) = &self.state {
             task.abort();
         }
     }

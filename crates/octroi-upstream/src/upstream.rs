@@ -28,20 +28,20 @@ use crate::watch::Watched;
 
 mod asking;
 mod concurrency;
+mod declared;
 mod eras;
 mod fair_queue;
 mod life;
 mod open;
 mod slots;
-mod told;
 
 pub use concurrency::{CallOutcome, CallSlot, Hold};
+use declared::DeclaredCapabilities;
 use eras::Eras;
 use fair_queue::FairQueue;
 pub use life::Condition;
 pub use slots::Sharer;
 use slots::Slots;
-use told::Told;
 
 /// After a failed attempt, callers within this time get the same error without another attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ pub struct Upstream {
     logs: Arc<Logs>,
     running: Arc<ProcessList>,
     eras: Eras,
-    told: Told,
+    declared: DeclaredCapabilities,
     shared: Arc<Slot>,
     slots: Slots,
     /// Cancelled when this server is closed for good.
@@ -137,7 +137,7 @@ impl Upstream {
             logs,
             running: Arc::default(),
             eras: Eras::default(),
-            told: Told::default(),
+            declared: DeclaredCapabilities::default(),
             shared: Arc::default(),
             slots: Slots::default(),
             closing,

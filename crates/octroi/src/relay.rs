@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Response;
 use hyper::body::Incoming as Body;
-use octroi_gateway::BackgroundTasks;
+use octroi_gateway::{BackgroundTasks, error_message};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
 use octroi_server::{read_line, write_lines};
@@ -116,7 +116,7 @@ struct RelayedRequest {
 impl Relay {
     async fn receive(self: &Arc<Self>, line: Bytes) {
         let refused =
-            |malformed: &octroi_mcp::Malformed| envelope::error(malformed.id.as_ref(), &malformed.to_error());
+            |malformed: &octroi_mcp::Malformed| error_message(malformed.id.as_ref(), &malformed.to_error());
         match Incoming::parse(line) {
             Ok(Incoming::One(message)) => self.dispatch(message).await,
             Ok(Incoming::Batch(messages)) => {
@@ -173,7 +173,7 @@ impl Relay {
     async fn forward(self: &Arc<Self>, request: &Envelope, id: &Id) {
         let params = match Params::read(request.params()) {
             Ok(params) => params,
-            Err(error) => return self.send(envelope::error(Some(id), &error)).await,
+            Err(error) => return self.send(error_message(Some(id), &error)).await,
         };
         let is_modern = params.declares_version() || *request.method() == Method::Discover;
         let era = if is_modern { Era::Modern } else { Era::Legacy };
@@ -183,7 +183,7 @@ impl Relay {
             Era::Legacy => self.forward_legacy(request, id).await,
         };
         if let Err(gone) = forwarded {
-            self.send(envelope::error(Some(id), &gone.to_error())).await;
+            self.send(error_message(Some(id), &gone.to_error())).await;
             self.look_for_gateway(gone).await;
         }
     }
@@ -233,7 +233,7 @@ impl Relay {
             Some(_) => answer.map(|answer| answer.json().clone()).unwrap_or_default(),
             None => {
                 let error = format!("the gateway answered HTTP {status} without a readable message");
-                envelope::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, error))
+                error_message(Some(id), &RpcError::new(code::INTERNAL_ERROR, error))
             }
         };
         self.send(message).await;

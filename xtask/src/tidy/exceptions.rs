@@ -39,11 +39,6 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         rule: Rule::StructFields,
-        place: "octroi-gateway::servers::status::ServerStatus",
-        reason: "the JSON of a server's status, one field for each member",
-    },
-    Exception {
-        rule: Rule::StructFields,
         place: "octroi-core::approval::Approval",
         reason: "one row of a table, flat as it is stored and shown",
     },

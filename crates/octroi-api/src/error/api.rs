@@ -44,6 +44,13 @@ impl ApiError {
         self
     }
 
+    /// The same error for an agent, with the hint for agents.
+    #[must_use]
+    pub fn for_agent(mut self) -> Self {
+        self.hint = Some(self.code.agent_hint().to_owned());
+        self
+    }
+
     /// Adds a detail for programs.
     #[must_use]
     pub fn with_detail(mut self, name: &str, value: impl Into<Value>) -> Self {

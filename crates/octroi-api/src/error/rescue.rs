@@ -45,6 +45,32 @@ pub fn rescue(error: &ApiError, request: RequestKind) -> Answered {
     Answered::Error { code: spec.rpc, message: error.message.clone(), data: error.data() }
 }
 
+/// The data of a JSON-RPC error with its code and hint. Errors of the protocol say neither, so they get those of
+/// their number, and the hint for agents: it is right for everybody.
+pub fn describe(number: i64, data: Option<Value>) -> Value {
+    let mut members = match data {
+        Some(Value::Object(members)) => members,
+        Some(other) => Map::from_iter([("details".to_owned(), other)]),
+        None => Map::new(),
+    };
+    let code = members.get("code").and_then(Value::as_str).map(ErrorCode::parse);
+    let code = code.unwrap_or_else(|| Some(of_number(number)));
+    if let Some(code) = code {
+        members.entry("code").or_insert_with(|| json!(code));
+        members.entry("hint").or_insert_with(|| json!(code.agent_hint()));
+    }
+    Value::Object(members)
+}
+
+/// The code of an error that has only a number.
+fn of_number(number: i64) -> ErrorCode {
+    match ErrorCode::of_protocol(number) {
+        Some(code) => code,
+        None if number == ErrorCode::InvalidParams.spec().rpc => ErrorCode::InvalidParams,
+        None => ErrorCode::InternalError,
+    }
+}
+
 impl ApiError {
     /// Parses a result of `tools/call`; `None` if it does not report a failure.
     pub fn from_result(result: &Value) -> Option<Self> {

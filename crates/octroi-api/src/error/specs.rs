@@ -1,4 +1,5 @@
-//! The specification of every error code.
+//! The specification of every error code, but those of requests that are refused before anybody reads what they
+//! ask for.
 
 use super::{ErrorSpec, Exit, Fault, Retry};
 
@@ -13,10 +14,11 @@ const DENIED: ErrorSpec = ErrorSpec {
     retry: Retry::No,
     about: "",
     hint: "",
+    agent_hint: None,
 };
 
 /// A request for something that does not exist.
-const REJECTED: ErrorSpec = ErrorSpec {
+pub(super) const REJECTED: ErrorSpec = ErrorSpec {
     word: "",
     rpc: -32_602,
     in_result: false,
@@ -26,6 +28,7 @@ const REJECTED: ErrorSpec = ErrorSpec {
     retry: Retry::No,
     about: "",
     hint: "",
+    agent_hint: None,
 };
 
 /// An operation that is not possible in the current state.
@@ -39,6 +42,7 @@ const REFUSED: ErrorSpec = ErrorSpec {
     retry: Retry::No,
     about: "",
     hint: "",
+    agent_hint: None,
 };
 
 /// A server failed.
@@ -52,6 +56,7 @@ const UPSTREAM: ErrorSpec = ErrorSpec {
     retry: Retry::No,
     about: "",
     hint: "",
+    agent_hint: None,
 };
 
 /// The gateway failed.
@@ -65,6 +70,7 @@ const GATEWAY: ErrorSpec = ErrorSpec {
     retry: Retry::After,
     about: "",
     hint: "",
+    agent_hint: None,
 };
 
 /// In the order of the enum, which a test checks. Each row lists only the differences from its base.
@@ -74,12 +80,14 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         rpc: -32_950,
         about: "A gate, a policy or a person refused the call; the agent should stop.",
         hint: "see why with `octroi policy why`",
+        agent_hint: Some("stop here; a person sees why with `octroi policy why`"),
         ..DENIED
     },
     ErrorSpec {
         word: "policy_denied_continue",
         about: "A gate, a policy or a person refused the call; the agent may go on with something else.",
         hint: "see why with `octroi policy why`",
+        agent_hint: Some("go on with something else; a person sees why with `octroi policy why`"),
         ..DENIED
     },
     ErrorSpec {
@@ -88,6 +96,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         in_result: false,
         about: "A server answered with an error code that only Octroi may use. It is not a decision of Octroi.",
         hint: "look at the server's log with `octroi logs NAME`",
+        agent_hint: Some("a person finds the server's log with `octroi logs NAME`"),
         ..UPSTREAM
     },
     ErrorSpec {
@@ -96,6 +105,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         in_result: false,
         about: "A policy or a gate could not be evaluated, so the call was not made.",
         hint: "`octroi status` shows problems and custom gates; the gateway's log says more",
+        agent_hint: Some("a person finds out what failed with `octroi status`"),
         ..GATEWAY
     },
     ErrorSpec {
@@ -106,6 +116,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         retry: Retry::After,
         about: "Too many calls to this server are in flight.",
         hint: "try again in a moment, or raise `max_concurrency` of the server's entry",
+        agent_hint: Some("try again in a moment"),
         ..REJECTED
     },
     ErrorSpec {
@@ -115,6 +126,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         retry: Retry::After,
         about: "A quota is used up.",
         hint: "try again in a moment; quotas are configured under [[quotas]]",
+        agent_hint: Some("try again in a moment"),
         ..DENIED
     },
     ErrorSpec {
@@ -124,6 +136,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         retry: Retry::After,
         about: "The caller uses more of Octroi than it may: connections, sessions, subscriptions, approvals.",
         hint: "try again later, or raise the limit; docs/limits.md lists them",
+        agent_hint: Some("try again later, and keep fewer of them open"),
         ..REJECTED
     },
     ErrorSpec {
@@ -133,6 +146,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         retry: Retry::After,
         about: "The call is pending approval. Nothing has been done yet.",
         hint: "approve it with `octroi approve ID`, then make the identical call again",
+        agent_hint: Some("a person has to run `octroi approve ID`; then make the identical call again"),
         ..REFUSED
     },
     ErrorSpec {
@@ -158,6 +172,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         word: "tool_not_found",
         about: "There is no such tool.",
         hint: "`octroi tools` lists all",
+        agent_hint: Some("list the tools with `tools/list`"),
         ..REJECTED
     },
     ErrorSpec {
@@ -165,12 +180,14 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         http: 409,
         about: "The name matches several tools.",
         hint: "write it as `server.tool`",
+        agent_hint: Some("use one of the names that the message lists"),
         ..REJECTED
     },
     ErrorSpec {
         word: "tool_disabled",
         about: "The tool or its server is switched off.",
         hint: "switch the server on with `octroi enable NAME`, or see `tools_override` of its entry",
+        agent_hint: Some("use another tool; a person can switch the server on with `octroi enable NAME`"),
         ..DENIED
     },
     ErrorSpec {
@@ -179,6 +196,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         retry: Retry::After,
         about: "The tool's definition has changed and is quarantined until a person has reviewed it.",
         hint: "review the difference with `octroi pins`",
+        agent_hint: Some("use another tool; a person has to review the change with `octroi pins`"),
         ..DENIED
     },
     ErrorSpec {
@@ -206,6 +224,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         retry: Retry::After,
         about: "The server cannot be reached, so the call was not made.",
         hint: "look at `octroi status` and `octroi logs NAME`; other servers are not affected",
+        agent_hint: Some("use other tools; a person sees more with `octroi status`"),
         ..UPSTREAM
     },
     ErrorSpec {
@@ -213,6 +232,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         exit: Exit::SignIn,
         about: "The server requires other credentials.",
         hint: "check the `headers` of the server's entry",
+        agent_hint: Some("use other tools; a person has to correct the credentials in the server's entry"),
         ..UPSTREAM
     },
     ErrorSpec {
@@ -220,6 +240,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         http: 504,
         about: "The server did not answer in time. The call may still take effect.",
         hint: "raise `timeout` of the server's entry if it needs longer, `max_call_timeout` if it reports progress",
+        agent_hint: Some("check whether it took effect before calling again"),
         ..UPSTREAM
     },
     ErrorSpec {
@@ -232,6 +253,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         word: "result_too_large",
         about: "The server's answer is larger than allowed.",
         hint: "ask for less, or raise `max_message_bytes` of the server's entry",
+        agent_hint: Some("ask for less"),
         ..UPSTREAM
     },
     ErrorSpec {
@@ -245,7 +267,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         word: "invalid_params",
         http: 422,
         about: "An argument is missing, unknown or of the wrong type.",
-        hint: "look at the tool's input schema",
+        hint: "correct what the message names",
         ..REJECTED
     },
     ErrorSpec {
@@ -254,7 +276,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         http: 401,
         exit: Exit::SignIn,
         about: "The token is missing or unknown.",
-        hint: "set OCTROI_TOKEN, or give --token",
+        hint: "send a valid token as `Authorization: Bearer TOKEN`; the command line takes it from OCTROI_TOKEN or --token",
         ..DENIED
     },
     ErrorSpec {
@@ -262,6 +284,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         rpc: -32_600,
         about: "The Host or the Origin of the request is not allowed.",
         hint: "see `allowed_hosts` and `allowed_origins` under [server] in the configuration",
+        agent_hint: Some("a person can allow it with `allowed_hosts` and `allowed_origins` under [server]"),
         ..DENIED
     },
     ErrorSpec {
@@ -269,6 +292,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         exit: Exit::SignIn,
         about: "Only people may do this, and the token is an agent's.",
         hint: "use a person's token",
+        agent_hint: Some("a person has to do it"),
         ..DENIED
     },
     ErrorSpec {
@@ -302,6 +326,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         word: "managed_by_file",
         about: "This is set in a configuration file, so it cannot be changed here.",
         hint: "change the file; a running gateway reloads it automatically",
+        agent_hint: Some("a person can change the file"),
         ..REFUSED
     },
     ErrorSpec {
@@ -309,6 +334,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         http: 422,
         about: "The policy is invalid.",
         hint: "`octroi policy check FILE` lists what is wrong",
+        agent_hint: Some("correct what the message names"),
         ..REFUSED
     },
     ErrorSpec {
@@ -317,18 +343,21 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         http: 422,
         about: "The configuration is invalid; the old one stays in effect.",
         hint: "`octroi config check` lists what is wrong",
+        agent_hint: Some("a person finds what is wrong with `octroi config check`"),
         ..REFUSED
     },
     ErrorSpec {
         word: "audit_unavailable",
         about: "The audit record cannot be written, so nothing was done.",
         hint: "look at the disk of the data directory and at the gateway's log",
+        agent_hint: Some("try again later; a person finds the cause in the gateway's log"),
         ..GATEWAY
     },
     ErrorSpec {
         word: "storage_unavailable",
         about: "The store cannot be used, or this gateway has none.",
         hint: "look at the data directory and at the gateway's log; `octroi up` keeps a store",
+        agent_hint: Some("try again later; a person finds the cause in the gateway's log"),
         ..GATEWAY
     },
     ErrorSpec {
@@ -337,6 +366,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         fault: Fault::Gateway,
         about: "The task's call did not survive a restart.",
         hint: "check its outcome in the audit log, then call again",
+        agent_hint: Some("check whether it took effect before calling again"),
         ..REJECTED
     },
     ErrorSpec {
@@ -346,6 +376,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         exit: Exit::Unreachable,
         about: "The gateway behind `octroi stdio` has stopped.",
         hint: "start it again with `octroi up`",
+        agent_hint: Some("a person can start it again with `octroi up`"),
         ..GATEWAY
     },
     ErrorSpec {
@@ -408,6 +439,7 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         fault: Fault::Gateway,
         about: "Unexpected internal error.",
         hint: "look at the gateway's log",
+        agent_hint: Some("try again later; a person finds the cause in the gateway's log"),
         ..REJECTED
     },
 ];

@@ -1,10 +1,20 @@
 //! Every error code and its specification.
 
-use super::specs::TABLE;
 use super::{Exit, Fault, Retry};
+use super::{request_specs, specs};
 
 /// Error codes reserved for Octroi. A server that answers with one of them impersonates Octroi.
 pub const RESERVED_NUMBERS: std::ops::RangeInclusive<i64> = -32_969..=-32_950;
+
+/// The errors that the protocol defines and binds to an HTTP status, which clients of every gateway expect.
+const PROTOCOL_ERRORS: [ErrorCode; 6] = [
+    ErrorCode::ParseError,
+    ErrorCode::InvalidRequest,
+    ErrorCode::MethodNotFound,
+    ErrorCode::HeaderMismatch,
+    ErrorCode::MissingCapability,
+    ErrorCode::UnsupportedProtocolVersion,
+];
 
 /// The meaning of a code in all interfaces.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +26,7 @@ pub struct ErrorSpec {
     /// Whether `tools/call` reports it as a result with `isError`, which a model can read, instead of an
     /// error.
     pub in_result: bool,
-    /// The HTTP status.
+    /// The HTTP status where the request itself is refused, and in REST. Other JSON-RPC errors travel as 200.
     pub http: u16,
     /// The exit status of a command.
     pub exit: Exit,
@@ -28,6 +38,9 @@ pub struct ErrorSpec {
     pub about: &'static str,
     /// The default hint, unless the error has a more exact one.
     pub hint: &'static str,
+    /// The hint for an agent, where the default one is for people: it names nothing that an agent cannot do
+    /// itself, unless it says that a person has to.
+    pub agent_hint: Option<&'static str>,
 }
 
 /// Why something failed. [`ErrorCode::spec`] explains each.
@@ -80,11 +93,22 @@ pub enum ErrorCode {
     TemplateNotFound,
     ProtectedField,
     InternalError,
+    ParseError,
+    InvalidRequest,
+    MethodNotFound,
+    HeaderMismatch,
+    MissingCapability,
+    PathNotFound,
+    SessionNotFound,
+    UnsupportedMediaType,
+    RequestTooLarge,
+    RequestTooSlow,
+    TooManyConnections,
 }
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 57] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
@@ -131,6 +155,17 @@ impl ErrorCode {
         Self::TemplateNotFound,
         Self::ProtectedField,
         Self::InternalError,
+        Self::ParseError,
+        Self::InvalidRequest,
+        Self::MethodNotFound,
+        Self::HeaderMismatch,
+        Self::MissingCapability,
+        Self::PathNotFound,
+        Self::SessionNotFound,
+        Self::UnsupportedMediaType,
+        Self::RequestTooLarge,
+        Self::RequestTooSlow,
+        Self::TooManyConnections,
     ];
 
     /// The code as text.
@@ -143,8 +178,23 @@ impl ErrorCode {
         Self::ALL.into_iter().find(|code| code.as_str() == word)
     }
 
+    /// The code of an error of the protocol itself, by its number; `None` for other numbers.
+    pub fn of_protocol(number: i64) -> Option<Self> {
+        PROTOCOL_ERRORS.into_iter().find(|code| code.spec().rpc == number)
+    }
+
+    /// The default hint for an agent.
+    pub fn agent_hint(self) -> &'static str {
+        self.spec().agent_hint.unwrap_or(self.spec().hint)
+    }
+
     /// Its meaning.
     pub const fn spec(self) -> &'static ErrorSpec {
-        &TABLE[self as usize]
+        let place = self as usize;
+        if place < specs::TABLE.len() {
+            &specs::TABLE[place]
+        } else {
+            &request_specs::TABLE[place - specs::TABLE.len()]
+        }
     }
 }

@@ -14,15 +14,15 @@ pub fn errors() -> String {
          In a JSON-RPC error it is `data.code`; in a result of `tools/call` with `isError` it is \
          `_meta[\"octroi/error\"].code`. Both also have `hint`, and `reason` for a denial by a gate or a rule.\n\n\
          ## Codes\n\n\
-         | Code | JSON-RPC | In `tools/call` | HTTP | Exit code | Fault | Retry | Meaning | Hint |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
+         | Code | JSON-RPC | In `tools/call` | HTTP | Exit code | Fault | Retry | Meaning | Hint | Hint for agents |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
     );
     for code in ErrorCode::ALL {
         let spec = code.spec();
         let answered = if spec.in_result { "result with `isError`" } else { "error" };
         let _ = writeln!(
             page,
-            "| `{}` | {} | {answered} | {} | {} | {} | {} | {} | {} |",
+            "| `{}` | {} | {answered} | {} | {} | {} | {} | {} | {} | {} |",
             spec.word,
             spec.rpc,
             spec.http,
@@ -31,10 +31,15 @@ pub fn errors() -> String {
             spec.retry.as_str(),
             cell(spec.about),
             cell(spec.hint),
+            cell(spec.agent_hint.unwrap_or_default()),
         );
     }
     page.push_str(
-        "\nIf a server reports an unknown resource, clients of the legacy era get the code -32002. *Fault* says who can \
+        "\n*HTTP* is the status where Octroi refuses the request itself, before anybody reads what it asks for \
+         (token, Host, Origin, limits, body, headers, protocol version), and the status in REST. Every other JSON-RPC \
+         error and result travels with status 200, except `method_not_found` in the modern era.\n\n\
+         *Hint for agents* is what agents get instead, where they cannot follow the hint themselves.\n\n\
+         If a server reports an unknown resource, clients of the legacy era get the code -32002. *Fault* says who can \
          fix the error: the client, this gateway, or a server behind it. *Retry* says whether the same request can \
          succeed when it is repeated: `yes` immediately, `after` some time or a decision.\n\n\
          Denials (-32950, -32951, -32953 to -32955) are sent as results with `isError` where `errors = \"result\"` is set \

@@ -1,6 +1,6 @@
 //! Changes of resources, and the notifications that follow.
 
-use octroi_core::ServerName;
+use octroi_core::ServerKey;
 
 use super::ResourceUri;
 
@@ -61,7 +61,7 @@ impl Topic {
 #[derive(Clone, Copy, Debug)]
 pub enum ResourceChange<'a> {
     /// Of servers, with all that exist now.
-    Servers(&'a [ServerName]),
+    Servers(&'a [ServerKey]),
     /// Of tools.
     Tools,
     /// Of an approval.
@@ -114,9 +114,9 @@ impl ResourceChange<'_> {
     /// The resources that changed.
     pub fn resources(&self) -> Vec<ResourceUri> {
         match *self {
-            Self::Servers(names) => {
+            Self::Servers(keys) => {
                 let mut uris = vec![ResourceUri::Servers, ResourceUri::Health];
-                uris.extend(names.iter().cloned().map(ResourceUri::Server));
+                uris.extend(keys.iter().cloned().map(ResourceUri::Server));
                 uris
             }
             Self::Tools => vec![ResourceUri::Tools],

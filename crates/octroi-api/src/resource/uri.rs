@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-use octroi_core::ServerName;
+use octroi_core::ServerKey;
 
 use super::table::RESOURCES;
 use super::{ResourceEntry, ResourceKind};
 use crate::access::ObjectRef;
+
+const ESCAPED_SLASH: &str = "%2F";
 
 /// The URI of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -14,7 +16,7 @@ pub enum ResourceUri {
     /// All servers.
     Servers,
     /// One server.
-    Server(ServerName),
+    Server(ServerKey),
     /// The health of all servers.
     Health,
     /// All tools.
@@ -79,7 +81,7 @@ impl ResourceUri {
         let text = |place: usize| parts.get(place).map(|part| (*part).to_owned());
         Some(match kind {
             ResourceKind::Servers => Self::Servers,
-            ResourceKind::Server => Self::Server(ServerName::parse(&text(0)?).ok()?),
+            ResourceKind::Server => Self::Server(server_of(&text(0)?)?),
             ResourceKind::Health => Self::Health,
             ResourceKind::Tools => Self::Tools,
             ResourceKind::PendingApprovals => Self::PendingApprovals,
@@ -105,7 +107,7 @@ impl ResourceUri {
     fn parts(&self) -> (ResourceKind, Vec<String>) {
         match self {
             Self::Servers => (ResourceKind::Servers, vec![]),
-            Self::Server(name) => (ResourceKind::Server, vec![name.to_string()]),
+            Self::Server(key) => (ResourceKind::Server, vec![segment_of(key)]),
             Self::Health => (ResourceKind::Health, vec![]),
             Self::Tools => (ResourceKind::Tools, vec![]),
             Self::PendingApprovals => (ResourceKind::PendingApprovals, vec![]),
@@ -137,7 +139,7 @@ impl ResourceUri {
     /// The object that the access rule checks.
     pub fn object(&self) -> ObjectRef<'_> {
         match self {
-            Self::Server(name) => ObjectRef::Server(name.as_str()),
+            Self::Server(key) => ObjectRef::Server(key.name.as_str()),
             Self::AgentPendingApprovals(agent)
             | Self::AgentPastApprovals(agent)
             | Self::AgentPolicyState(agent)
@@ -190,6 +192,15 @@ fn match_template<'a>(template: &str, uri: &'a str) -> Option<Vec<&'a str>> {
             _ => return None,
         }
     }
+}
+
+/// A server in one segment of a URI: the separator of its owner and its name is escaped.
+fn segment_of(key: &ServerKey) -> String {
+    key.to_string().replace('/', ESCAPED_SLASH)
+}
+
+fn server_of(segment: &str) -> Option<ServerKey> {
+    ServerKey::parse(&segment.replace(ESCAPED_SLASH, "/")).filter(|key| segment_of(key) == segment)
 }
 
 /// A number in canonical form only, so that no resource has two URIs.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use octroi_api::{Answered, ApiError, ErrorCode, Exit, RequestKind, rescue};
+use octroi_api::{Answered, ApiError, ErrorCode, Exit, RequestKind, describe, rescue};
 use serde_json::{Value, json};
 
 #[test]
@@ -48,6 +48,19 @@ fn numbers_stay() {
         (ErrorCode::PeopleOnly, -32951, 403, 3),
         (ErrorCode::AdminsOnly, -32951, 403, 6),
         (ErrorCode::GatewayGone, -32603, 502, 4),
+        (ErrorCode::Forbidden, -32600, 403, 6),
+        (ErrorCode::LimitExceeded, -32954, 429, 1),
+        (ErrorCode::ParseError, -32700, 400, 1),
+        (ErrorCode::InvalidRequest, -32600, 400, 1),
+        (ErrorCode::MethodNotFound, -32601, 404, 1),
+        (ErrorCode::HeaderMismatch, -32020, 400, 1),
+        (ErrorCode::MissingCapability, -32021, 400, 1),
+        (ErrorCode::PathNotFound, -32600, 404, 1),
+        (ErrorCode::SessionNotFound, -32600, 404, 1),
+        (ErrorCode::UnsupportedMediaType, -32600, 415, 1),
+        (ErrorCode::RequestTooLarge, -32600, 413, 1),
+        (ErrorCode::RequestTooSlow, -32600, 408, 1),
+        (ErrorCode::TooManyConnections, -32954, 503, 1),
     ] {
         let spec = code.spec();
         assert_eq!((spec.rpc, spec.http, spec.exit.code()), (rpc, http, exit), "{code}");
@@ -114,5 +127,49 @@ fn answers_of_others_are_understood() {
     assert_eq!((error.code, error.message.as_str()), (ErrorCode::ToolExecutionError, "no such file"));
     for fine in [json!({"content": []}), json!({"isError": false}), Value::Null] {
         assert_eq!(ApiError::from_result(&fine), None);
+    }
+}
+
+#[test]
+fn errors_that_have_only_a_number_get_a_code_and_a_hint() {
+    for (number, data, code) in [
+        (-32700, None, "parse_error"),
+        (-32600, None, "invalid_request"),
+        (-32601, None, "method_not_found"),
+        (-32602, None, "invalid_params"),
+        (-32603, None, "internal_error"),
+        (-32020, None, "header_mismatch"),
+        (-32021, Some(json!({"requiredCapabilities": {}})), "missing_capability"),
+        (-32022, Some(json!({"supported": []})), "unsupported_protocol_version"),
+        (-32602, Some(json!({"code": "tool_not_found"})), "tool_not_found"),
+        (-32000, Some(json!(["a"])), "internal_error"),
+    ] {
+        let described = describe(number, data.clone());
+        let expected = ErrorCode::parse(code).expect("a code");
+        assert_eq!((&described["code"], &described["hint"]), (&json!(code), &json!(expected.agent_hint())));
+        for (name, value) in data.iter().filter_map(Value::as_object).flatten() {
+            assert_eq!(described[name], *value, "{number}");
+        }
+    }
+    let own = json!({"code": "busy", "hint": "wait", "server": "files"});
+    assert_eq!(describe(-32954, Some(own.clone())), own, "what an error says itself stays");
+    let unknown = json!({"code": "of_nobody"});
+    assert_eq!(describe(-32603, Some(unknown.clone())), unknown);
+}
+
+/// An agent cannot run commands or change the configuration, so its hint says that a person does.
+#[test]
+fn hints_for_agents_name_only_what_agents_can_do() {
+    for code in ErrorCode::ALL {
+        let (hint, error) = (code.agent_hint(), ApiError::new(code, "m").with_hint("`octroi x`").for_agent());
+        assert_eq!(error.hint(), hint);
+        let is_for_people =
+            ["octroi ", "[[", "[server]", "raise `", "gateway's log", "server's entry", "docs/"]
+                .iter()
+                .any(|part| hint.contains(part));
+        assert!(!is_for_people || hint.contains("a person "), "{code}: {hint}");
+        for name in octroi_api::operations::all().map(|entry| entry.name) {
+            assert!(!hint.contains(&format!("`{name}`")), "{code}: {hint}");
+        }
     }
 }

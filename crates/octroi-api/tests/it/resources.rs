@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use octroi_api::{Face, ObjectRef, RESOURCES, ResourceChange, ResourceKind, ResourceUri, Topic};
-use octroi_core::ServerName;
+use octroi_core::ServerKey;
 use proptest::prelude::*;
 
-fn server(name: &str) -> ServerName {
-    ServerName::parse(name).expect("a name")
+fn server(key: &str) -> ServerKey {
+    ServerKey::parse(key).expect("a key")
 }
 
 #[test]
@@ -16,6 +16,10 @@ fn uris() {
     for (uri, expected) in [
         ("resource://servers/list", Some(ResourceUri::Servers)),
         ("resource://servers/files", Some(ResourceUri::Server(server("files")))),
+        ("resource://servers/ana%2Ffiles", Some(ResourceUri::Server(server("ana/files")))),
+        ("resource://servers/ana%2ffiles", None),
+        ("resource://servers/ana/files", None),
+        ("resource://servers/%2Ffiles", None),
         ("resource://servers/Not A Name", None),
         ("resource://servers/", None),
         ("resource://servers/files/more", None),
@@ -79,7 +83,7 @@ fn every_resource_is_declared_in_full() {
 /// Every change is reported under every URI that shows it, and under no other.
 #[test]
 fn changes_report_what_the_table_says() {
-    let servers = [server("files"), server("mail")];
+    let servers = [server("files"), server("ana/files")];
     let changes = [
         ResourceChange::Servers(&servers),
         ResourceChange::Tools,
@@ -131,7 +135,7 @@ fn any_uri() -> impl Strategy<Value = ResourceUri> {
     // These words are lists in the position of an id.
     let id =
         "[A-Za-z0-9_-]{1,40}".prop_filter("a word of the lists", |id| id != "pending" && id != "history");
-    let name = "[a-z0-9][a-z0-9-]{0,31}".prop_filter("the list", |name| name != "list");
+    let name = "([a-z]{1,8}/)?[a-z0-9][a-z0-9-]{0,31}".prop_filter("the list", |name| name != "list");
     prop_oneof![
         Just(ResourceUri::Servers),
         Just(ResourceUri::Health),

@@ -270,7 +270,7 @@ fn facts_are_found_only_if_a_policy_looks_at_them() {
         };
         let arguments = json!({"path": "/x", "command": "ls"});
         let (server, name) = tool.split_once('.').unwrap();
-        load(policies).judge(&Request {
+        load(policies).judge(&CallToJudge {
             agent: Agent { id: "bot", kind: PrincipalKind::Agent, profile: "" },
             tool: Tool {
                 server,

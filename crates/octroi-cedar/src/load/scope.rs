@@ -4,7 +4,7 @@ use cedar_policy::{ActionConstraint, EntityUid, Policy, ResourceConstraint};
 use octroi_core::suggest::did_you_mean;
 
 use super::{Loaded, place};
-use crate::problem::Problem;
+use crate::problem::CedarProblem;
 use crate::schema::{EVERY_CALL, Schema, group_name, tool_name};
 
 /// Everything that a scope can name.
@@ -59,7 +59,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// Reports unknown tools and servers. Cedar itself only checks actions.
-    pub(super) fn unknown_names(&self, text: &str, loaded: &Loaded) -> Vec<Problem> {
+    pub(super) fn unknown_names(&self, text: &str, loaded: &Loaded) -> Vec<CedarProblem> {
         let mut problems = Vec::new();
         for literal in loaded.policy.entity_literals() {
             let id: &str = literal.id().as_ref();
@@ -69,7 +69,7 @@ impl<'a> Scopes<'a> {
             let offset = place(text, &loaded.span, &literal.to_string());
             let message = format!("there is no {what} `{id}`");
             let guess = did_you_mean(id, known.iter().map(String::as_str));
-            problems.push(Problem::at(text, offset, Some(&loaded.id), message).with_help(guess));
+            problems.push(CedarProblem::at(text, offset, Some(&loaded.id), message).with_help(guess));
         }
         problems
     }

@@ -267,7 +267,8 @@ forbid(principal, action == Action::"shell.run", resource);
 @id("all")
 forbid(principal, action, resource) when { context.facts.calls_last_minute > 30 };"#,
     );
-    assert_eq!(policies.revalidate(&schema()), []);
+    let problems = |schema: &Schema| Policies::load(policies.text(), schema).err().unwrap_or_default();
+    assert_eq!(problems(&schema()), []);
 
     let mut changed = samples();
     changed.retain(|sample| sample.tool != "run");
@@ -277,8 +278,7 @@ forbid(principal, action, resource) when { context.facts.calls_last_minute > 30 
     let changed = schema_of(&changed);
     expect![[r#"
         2:77: policy `titles`: unable to guarantee safety of access to optional attribute `args.title` in context for Action::"github.create_issue" (try testing for the attribute's presence with `context.args has title && ..`)
-        4:29: policy `shells`: there is no tool `shell.run` (did you mean `shell.*`?)"#]].assert_eq(&lines(&policies.revalidate(&changed)));
-    assert!(Policies::load(policies.text(), &changed).is_err());
+        4:29: policy `shells`: there is no tool `shell.run` (did you mean `shell.*`?)"#]].assert_eq(&lines(&problems(&changed)));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use cedar_policy::{
 };
 
 use super::{Loaded, NEVER, unreadable};
-use crate::problem::Problem;
+use crate::problem::CedarProblem;
 use crate::schema::Schema;
 
 /// Attributes can be read from the caller, the tool and the context, but not from entities they refer to:
@@ -22,7 +22,12 @@ const CHUNK: usize = 50;
 /// At most this many errors and warnings are reported: each is looked up in the text.
 const PROBLEMS_MAX: usize = 200;
 
-pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Problem]) -> Vec<Problem> {
+pub(super) fn validate(
+    text: &str,
+    all: &[Loaded],
+    schema: &Schema,
+    known: &[CedarProblem],
+) -> Vec<CedarProblem> {
     let validator = Validator::new(schema.cedar.clone());
     let mut problems = Vec::new();
     // Policies with errors take longest, and nobody reads hundreds of errors.
@@ -35,7 +40,12 @@ pub(super) fn validate(text: &str, all: &[Loaded], schema: &Schema, known: &[Pro
     problems
 }
 
-fn validate_some(text: &str, some: &[Loaded], validator: &Validator, known: &[Problem]) -> Vec<Problem> {
+fn validate_some(
+    text: &str,
+    some: &[Loaded],
+    validator: &Validator,
+    known: &[CedarProblem],
+) -> Vec<CedarProblem> {
     let set = match PolicySet::from_policies(some.iter().map(|loaded| loaded.policy.clone())) {
         Ok(set) => set,
         Err(error) => return unreadable(text, &DetailedError::from(&error)),
@@ -46,14 +56,14 @@ fn validate_some(text: &str, some: &[Loaded], validator: &Validator, known: &[Pr
     problems.extend(warnings(text, &spans, &result));
     // A text that Cedar refuses is never loaded, even if all its errors were filtered out above.
     if !result.validation_passed() && problems.is_empty() && known.is_empty() {
-        problems.push(Problem::at(text, 0, None, result.to_string()));
+        problems.push(CedarProblem::at(text, 0, None, result.to_string()));
     }
     problems
 }
 
 type Spans<'a> = BTreeMap<&'a str, &'a Range<usize>>;
 
-fn errors(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Problem> {
+fn errors(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<CedarProblem> {
     // Unknown actions are reported by the name check, with a better suggestion.
     let is_reported = |error: &&ValidationError| matches!(error, ValidationError::UnrecognizedActionId(_));
     let errors = result.validation_errors().filter(|error| !is_reported(error));
@@ -63,7 +73,7 @@ fn errors(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Probl
 }
 
 /// Warnings that follow from an error are not reported.
-fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Problem> {
+fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<CedarProblem> {
     let wrong: BTreeSet<&PolicyId> = result.validation_errors().map(ValidationError::policy_id).collect();
     let is_nowhere =
         |warning: &&ValidationWarning| matches!(warning, ValidationWarning::InvalidActionApplication(_));
@@ -74,7 +84,7 @@ fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Pro
     for warning in others.take(PROBLEMS_MAX) {
         let id = warning.policy_id();
         let problem = problem(text, spans, id, &DetailedError::from(warning));
-        let never = |help: &str| Problem {
+        let never = |help: &str| CedarProblem {
             message: NEVER.to_owned(),
             help: Some(help.to_owned()),
             ..problem.clone()
@@ -91,7 +101,7 @@ fn warnings(text: &str, spans: &Spans<'_>, result: &ValidationResult) -> Vec<Pro
     problems
 }
 
-fn problem(text: &str, spans: &Spans<'_>, id: &PolicyId, error: &DetailedError) -> Problem {
+fn problem(text: &str, spans: &Spans<'_>, id: &PolicyId, error: &DetailedError) -> CedarProblem {
     let id: &str = id.as_ref();
-    Problem::from_cedar(text, spans.get(id).map(|span| (id, *span)), error)
+    CedarProblem::from_cedar(text, spans.get(id).map(|span| (id, *span)), error)
 }

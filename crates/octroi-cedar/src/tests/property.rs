@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::support::{judge, load};
-use crate::{Agent, CedarVerdict, Policies, Request, Schema, SessionState, Tool, ToolShape};
+use crate::{Agent, CallToJudge, CedarVerdict, Policies, Schema, SessionState, Tool, ToolShape};
 
 fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -75,7 +75,7 @@ fn object_schema(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = V
 }
 
 fn judge_any(policies: &Policies, tool: &str, arguments: &Value) -> CedarVerdict {
-    let request = Request {
+    let request = CallToJudge {
         agent: Agent { id: "bot", kind: PrincipalKind::Agent, profile: "" },
         tool: Tool {
             server: "s",

@@ -6,7 +6,7 @@ use octroi_core::tool::Risk;
 use octroi_core::trust::Trust;
 use serde_json::{Value, json};
 
-use crate::{Agent, Judgement, Policies, Request, Schema, SessionState, Tool, ToolShape};
+use crate::{Agent, CallToJudge, Judgement, Policies, Schema, SessionState, Tool, ToolShape};
 
 /// A tool with its risk and side effects.
 pub(crate) struct Sample {
@@ -159,7 +159,7 @@ pub(crate) fn judge(policies: &Policies, sentence: &str) -> Judgement {
     let (server, name) = call.tool.split_once('.').unwrap();
     let samples = samples();
     let sample = samples.iter().find(|sample| (sample.server, sample.tool) == (server, name));
-    policies.judge(&Request {
+    policies.judge(&CallToJudge {
         agent: Agent { id: &call.agent, kind: call.kind, profile: &call.profile },
         tool: Tool {
             server,

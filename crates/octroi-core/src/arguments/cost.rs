@@ -81,7 +81,7 @@ impl Steps {
 }
 
 /// The walk over one schema and one value.
-struct Walk<'a> {
+struct CostWalk<'a> {
     root: &'a Value,
     references: &'a References,
     /// Stands for all names of members: the longest of them.
@@ -109,7 +109,7 @@ pub(super) fn check(
     let steps_max = STEPS_MAX.saturating_add(n_bytes.saturating_mul(STEPS_FOR_BYTE));
     let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
     let name = Value::String(weight::longest_name(arguments).to_owned());
-    let mut walk = Walk {
+    let mut walk = CostWalk {
         root,
         references,
         name: &name,
@@ -126,7 +126,7 @@ pub(super) fn check(
     if steps.n.saturating_mul(n_runs) > steps_max { Err(TooCostly { steps_max }) } else { Ok(()) }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> CostWalk<'a> {
     /// Counts steps as soon as they are found, so that the walk itself ends when there are too many.
     fn found(&mut self, n: u64) -> Result<Steps, TooCostly> {
         self.n_found = self.n_found.saturating_add(n);

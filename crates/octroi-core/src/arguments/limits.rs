@@ -32,20 +32,20 @@ struct Found {
 }
 
 /// What is known of a schema within its limits.
-pub(super) struct Shape {
+pub(super) struct SchemaShape {
     /// Whether checking costs as much as the arguments are long, whatever they are.
     pub(super) is_plain: bool,
 }
 
 /// Looks at a schema; says why it is refused.
-pub(super) fn check(schema: &Value) -> Result<Shape, String> {
+pub(super) fn check(schema: &Value) -> Result<SchemaShape, String> {
     let mut found = Found::default();
     count(schema, 0, &mut found)?;
     if found.has_foreign_reference || found.has_inner_id && found.has_reference {
         return Err("it refers to a schema by `$id`, which cannot be bounded; use `#/$defs/…`".to_owned());
     }
     let is_plain = !found.has_reference && !found.has_alternatives && found.n_patterns == 0;
-    Ok(Shape { is_plain })
+    Ok(SchemaShape { is_plain })
 }
 
 fn count(value: &Value, depth: usize, found: &mut Found) -> Result<(), String> {

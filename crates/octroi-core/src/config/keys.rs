@@ -139,7 +139,7 @@ pub(super) const TOKEN_ROLES: [Word<TokenKind>; 3] = [
     ("agent", TokenKind::Agent, &[]),
     ("service", TokenKind::Service, &[]),
 ];
-pub(super) const DOORS: [Word<TransportWord>; 2] =
+pub(super) const GATEWAY_TRANSPORTS: [Word<TransportWord>; 2] =
     [("stdio", TransportWord::Stdio, &[]), ("http", TransportWord::Http, &[])];
 
 const fn key(name: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
@@ -420,7 +420,7 @@ pub const TOKEN: &[Key] = &[
 /// Octroi's own server in the file shapes `mcpServer` or `mcp.server`.
 pub(super) const OWN: &[Key] = &[
     key("enabled", Kind::Flag, "true", ""),
-    key("transport", Kind::Words(|| names(&DOORS)), "", ""),
+    key("transport", Kind::Words(|| names(&GATEWAY_TRANSPORTS)), "", ""),
     key("http", Kind::Table(OWN_HTTP), "", ""),
 ];
 pub(super) const OWN_HTTP: &[Key] =

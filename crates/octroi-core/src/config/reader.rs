@@ -140,14 +140,14 @@ impl<'a> TableReader<'a> {
 
     /// The variables of a program's environment, displayed unless they look like secrets.
     pub(super) fn variables(&mut self, name: &'static str) -> BTreeMap<String, Secret> {
-        self.named_texts(name, variables::shown)
+        self.named_texts(name, variables::displayed)
     }
 
-    /// A table of texts. `shown` makes what is displayed from a name and the text as it is written.
+    /// A table of texts. `display` makes what is displayed from a name and the text as it is written.
     fn named_texts(
         &mut self,
         name: &'static str,
-        shown: fn(&str, &str) -> String,
+        display: fn(&str, &str) -> String,
     ) -> BTreeMap<String, Secret> {
         let Some(Field { node, .. }) = self.fields.get(name).cloned() else {
             return BTreeMap::new();
@@ -175,7 +175,7 @@ impl<'a> TableReader<'a> {
                 None => Some(written.clone()),
             };
             if let Some(text) = text {
-                displayed.insert(member.key.clone(), json!(shown(&member.key, &written)));
+                displayed.insert(member.key.clone(), json!(display(&member.key, &written)));
                 texts.insert(member.key.clone(), Secret::new(text));
             }
         }

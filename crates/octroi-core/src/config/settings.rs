@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::client_limits::{self, ClientLimits};
 use super::fields::read as read_fields;
-use super::keys::{ASK, DOORS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
+use super::keys::{ASK, GATEWAY_TRANSPORTS, Key, MCP, OWN, OWN_HTTP, SERVER, TransportWord};
 use super::problem::{Problem, ProblemLog, Unknown};
 use super::reader::TableReader;
 use super::show::Setting;
@@ -144,7 +144,7 @@ impl Context<'_> {
     fn own(&self, map: &Map) -> (Option<(SocketAddr, Origin)>, Vec<Problem>) {
         let mut reader = self.reader(map, OWN, ProblemLog::of_section(self.unknown));
         let is_on = reader.flag("enabled", true);
-        let transport = reader.word("transport", &DOORS);
+        let transport = reader.word("transport", &GATEWAY_TRANSPORTS);
         let mut log = reader.log.clone();
         if !is_on {
             log.warn(&reader.origin("enabled"), "`enabled` has no effect here: `octroi up` always listens");

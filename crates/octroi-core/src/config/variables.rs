@@ -12,7 +12,7 @@ use crate::redact::Redactor;
 const SECRET_WORDS: [&str; 8] = ["key", "keys", "pass", "pwd", "auth", "pat", "dsn", "salt"];
 
 /// The value of a variable for display, from the text as it is written.
-pub(super) fn shown(name: &str, written: &str) -> String {
+pub(super) fn displayed(name: &str, written: &str) -> String {
     let is_secret_word = |word: &str| SECRET_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
     if keys::is_secret(name) || name.split(['_', '-', '.']).any(is_secret_word) {
         return HIDDEN.to_owned();
@@ -40,10 +40,10 @@ mod tests {
             ("DB_PASS", "x", "***"),
             ("basic-auth", "x", "***"),
         ] {
-            assert_eq!(shown(name, written), expected, "{name}");
+            assert_eq!(displayed(name, written), expected, "{name}");
         }
         for secret in ["ghp_A1b2C3d4E5A1b2C3d4E5A1b2C3d4E5A1b2C3", "postgres://u:pw12345xy@h/db"] {
-            let text = shown("PLACE", secret);
+            let text = displayed("PLACE", secret);
             assert!(text.contains("redacted") && !text.contains("pw12345xy"), "{text}");
         }
     }

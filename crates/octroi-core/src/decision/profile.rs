@@ -3,7 +3,7 @@
 use super::gate::Gate;
 use crate::agent::{AgentContext, Profile};
 use crate::pin::NewTools;
-use crate::tool::{Risk, ToolDescriptor};
+use crate::tool::{Risk, Source, ToolDescriptor};
 
 /// The effect of a gate's objection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,9 +40,11 @@ impl Profile {
         }
     }
 
-    /// The default for a call that no rule matches. Under `guarded` only what is known to read is allowed.
+    /// The default for a call that no rule matches. Under `guarded` only what is known to read is allowed. Octroi's
+    /// own tools for agents are allowed under every profile: what they do is decided by a person anyway.
     pub fn otherwise(self, tool: &ToolDescriptor) -> Otherwise {
         match self {
+            _ if is_harmless_builtin(tool) => Otherwise::Allow,
             Self::Open => Otherwise::Allow,
             Self::Guarded if tool.risk <= Risk::Medium && tool.side_effects.only_read() => Otherwise::Allow,
             Self::Guarded | Self::Strict => Otherwise::Ask,
@@ -61,7 +63,7 @@ impl Profile {
     /// The defaults as sentences.
     pub const fn describe_defaults(self) -> &'static [&'static str] {
         match self {
-            Self::Strict => &["every call needs approval"],
+            Self::Strict => &["every call needs approval, except of Octroi's own tools"],
             Self::Guarded => &[
                 "a call of a tool that is known to read is allowed",
                 "a call of a tool that writes, or whose effect is unknown, needs approval",
@@ -69,4 +71,8 @@ impl Profile {
             Self::Open => &["every call is allowed"],
         }
     }
+}
+
+fn is_harmless_builtin(tool: &ToolDescriptor) -> bool {
+    tool.source == Source::Builtin && tool.risk == Risk::Low && tool.side_effects.is_empty()
 }

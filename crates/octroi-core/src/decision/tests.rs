@@ -310,6 +310,25 @@ fn profiles() {
     "]].assert_eq(&table);
 }
 
+/// Octroi's own tools ask nobody, whatever the profile; rules and gates apply to them as to any tool.
+#[test]
+fn own_tools_need_no_approval() {
+    let own = |profile, risk, tags: &[&str]| {
+        Scene::new(profile, risk, tags).with(|scene| scene.tool.source = Source::Builtin)
+    };
+    for profile in Profile::ALL {
+        assert_eq!(own(profile, Risk::Low, &[]).describe(), "allow", "{profile:?}");
+        let denied = own(profile, Risk::Low, &[]).policy("floor", "[[deny]]\ntool = \"fs.touch\"\n");
+        assert!(denied.describe().starts_with("deny_continue at floor"), "{profile:?}");
+        let asked = own(profile, Risk::Low, &[]).policy("global", "[[ask]]\ntool = \"fs.touch\"\n");
+        assert!(asked.describe().starts_with("ask: "), "{profile:?}");
+        for (risk, tags) in [(Risk::Low, &["fs.write"][..]), (Risk::High, &[])] {
+            let is_allowed = own(profile, risk, tags).settled().describe() == "allow";
+            assert_eq!(is_allowed, profile == Profile::Open, "{profile:?} {risk:?} {tags:?}");
+        }
+    }
+}
+
 /// Under `guarded`, the specification binds only an agent that was given one, and no project is asked for.
 #[test]
 fn a_specification_binds_who_has_one() {
@@ -491,4 +510,29 @@ fn what_is_no_tool_call_needs_the_server_on_and_the_definition_approved() {
     assert_eq!(describe(None, None), "allow");
     assert_eq!(describe(Some("off"), None), "off");
     assert_eq!(describe(None, Some("changed")), "changed");
+}
+
+/// A permit is for one tool of one server, or for requests of one server that call no tool.
+#[test]
+fn what_a_permit_covers() {
+    let permit_of = |decision| match decision {
+        Decision::Allow(permit) => permit,
+        Decision::Ask(_) | Decision::Deny(_) => panic!("it is allowed"),
+    };
+    let for_tool = permit_of(Scene::new(Profile::Open, Risk::Low, &[]).decide());
+    let for_others = permit_of(decide_other(&ServerKey::parse("fs").unwrap(), None, None, 1));
+    for (server, tool, by_tool, by_others) in [
+        ("fs", Some("touch"), true, false),
+        ("fs", Some("Touch"), false, false),
+        ("fs", Some("fs_touch"), false, false),
+        ("fs", Some("delete"), false, false),
+        ("fs", Some(""), false, false),
+        ("fs", None, false, true),
+        ("fs2", Some("touch"), false, false),
+        ("fs2", None, false, false),
+    ] {
+        let key = ServerKey::parse(server).unwrap();
+        assert_eq!(for_tool.covers(&key, tool), by_tool, "{server} {tool:?}");
+        assert_eq!(for_others.covers(&key, tool), by_others, "{server} {tool:?}");
+    }
 }

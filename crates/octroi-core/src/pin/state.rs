@@ -100,14 +100,6 @@ pub enum QuarantineReason {
 }
 
 impl PinVerdict {
-    /// Whether clients may see and call it.
-    pub const fn is_usable(&self) -> bool {
-        match self {
-            Self::Usable | Self::PinNow => true,
-            Self::Quarantined(_) => false,
-        }
-    }
-
     /// The state of the definition once the verdict is applied.
     pub const fn state(&self) -> PinState {
         match self {
@@ -197,7 +189,7 @@ mod tests {
             (PinPolicy::Strict, Some(&other), &Vec::new(), changed.clone(), PinState::Changed),
         ] {
             let judged = judge(policy, pinned, &one, findings);
-            assert_eq!((judged.state(), judged.is_usable()), (state, state == PinState::Pinned));
+            assert_eq!(judged.state(), state);
             assert_eq!(judged, verdict, "{policy:?} {pinned:?}");
         }
     }

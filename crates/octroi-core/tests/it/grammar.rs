@@ -193,7 +193,9 @@ mcp_servers:
         states, "off false Medium, risky false Low, approved true Low, remote true Low, ",
         "a remote server is on unless somebody says that it is not trusted"
     );
-    let on: Vec<&str> = config.enabled_servers().map(|server| server.name().as_str()).collect();
+    let on = config.servers.iter().filter(|server| server.enabled);
+    let on: Vec<&str> = on.map(|server| server.name().as_str()).collect();
+    assert!(config.mcp.enabled);
     assert_eq!(on, ["approved", "remote"]);
     expect![[r#"
         off: stdio run [] in /cfg
@@ -212,7 +214,7 @@ mcp_servers:
 #[test]
 fn one_switch_for_all() {
     let config = load(Toml, "[mcp]\nenabled = false\n[[mcp.servers]]\nname = \"a\"\ncommand = \"x\"\n");
-    assert_eq!((config.servers.len(), config.enabled_servers().count()), (1, 0));
+    assert_eq!((config.servers.len(), config.mcp.enabled), (1, false));
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl Approvals {
         let (approvals, by) = (Arc::clone(self), by.clone());
         let before = json!({"state": approval.state.as_str()});
         let change = PlannedChange::new(subject, before, after, async move {
-            let answer = Decided { choice, reason, edited, rule };
+            let answer = PersonsAnswer { choice, reason, edited, rule };
             approvals.apply_decision(&approval, answer, &by).await
         });
         Ok(change.filed_under(filed_under))
@@ -120,10 +120,10 @@ impl Approvals {
     async fn apply_decision(
         &self,
         approval: &Approval,
-        decided: Decided,
+        decided: PersonsAnswer,
         by: &Principal,
     ) -> Result<Approval, OperatorError> {
-        let Decided { choice, reason, edited, rule } = decided;
+        let PersonsAnswer { choice, reason, edited, rule } = decided;
         if let Some(rule) = &rule {
             self.remember_rule(approval, rule, by).await?;
         }
@@ -229,7 +229,7 @@ impl Approvals {
 }
 
 /// A validated decision, ready to be applied.
-struct Decided {
+struct PersonsAnswer {
     choice: Choice,
     reason: Option<String>,
     edited: Option<Value>,

@@ -223,19 +223,22 @@ impl Approvals {
         asking: &CallToApprove<'_>,
         grant: &Grant,
     ) -> Result<Settled, StoreError> {
-        let claimed = store.approval(&grant.approval).await?;
-        let claimed = claimed.filter(|_| self.waiting.take_round(grant));
-        let Some(claimed) = claimed else {
-            return Ok(refused("the approved call was made already, or cut off by a restart"));
+        let over = || Ok(refused("the approved call was made already, or cut off by a restart"));
+        let Some(claimed) = store.approval(&grant.approval).await? else {
+            return over();
         };
         let edited = match edited(asking, &claimed) {
             Ok(edited) => edited,
             Err(UnusableArguments) => return Ok(unusable_arguments()),
         };
+        // Before the round is used up: one that meets a full quota can be repeated.
         let reservation = match self.reserve(asking) {
             Ok(reservation) => reservation,
             Err(denial) => return Ok(Settled::Denied(denial)),
         };
+        if !self.waiting.take_round(grant) {
+            return over();
+        }
         let binding = claimed.binding.clone();
         Ok(match authorization.permit(&claimed, &binding) {
             Ok(permit) => {

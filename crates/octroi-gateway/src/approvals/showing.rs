@@ -60,7 +60,7 @@ impl Approvals {
     }
 
     /// The whole arguments and other params of a call, with secrets masked except those that were revealed.
-    pub fn shown(&self, approval: &Approval, revealed: &[String]) -> ShownArguments {
+    pub fn visible_arguments(&self, approval: &Approval, revealed: &[String]) -> ShownArguments {
         self.whole(approval, revealed).unwrap_or_else(|| ShownArguments::preview(approval))
     }
 

@@ -23,7 +23,7 @@ use super::queue::{PendingRecord, QueuedWork, Wait, WriteQueue, WriteReply, Writ
 use super::recover::{Cut, LogLock};
 use super::syncer::{Publisher, Syncer};
 use super::unfinished::Unfinished;
-use super::walk::Problem;
+use super::walk::LogProblem;
 use super::writer::Writer;
 
 /// A write mostly takes a few microseconds; waking up on another thread takes longer than to spin.
@@ -99,7 +99,7 @@ pub struct Opened {
     /// What was truncated from the end, because it was unfinished.
     pub cut: Option<Cut>,
     /// What is wrong with the log. It continues in a new segment anyway.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<LogProblem>,
 }
 
 /// What the handle of a log keeps of how it was found.

@@ -10,7 +10,7 @@ use super::error::AuditError;
 use super::file::sync_directory;
 use super::format::{SegmentFile, segments};
 use super::log::{AuditLog, Durability};
-use super::walk::Walk;
+use super::walk::LogWalk;
 
 /// What a purge may remove. Without limits it removes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn oldest(directory: &Path, limits: PurgeLimits, current: u32) -> Result<Option<
     let Ok((mut cursor, header)) = Cursor::open(&first.path)? else {
         return Err(unreadable(&"its header is damaged"));
     };
-    let mut walk = Walk::new(&header);
+    let mut walk = LogWalk::new(&header);
     loop {
         match cursor.next()? {
             Step::Frame(frame) => {

@@ -16,7 +16,7 @@ use super::cursor::{Cursor, Step};
 use super::error::AuditError;
 use super::file::{Faults, LogFile, sync_directory, write_whole};
 use super::format::{Header, HeaderError, SegmentFile, segments};
-use super::walk::{Problem, Walk};
+use super::walk::{LogProblem, LogWalk};
 use super::writer::{Head, Segment};
 
 const LOCK_FILE: &str = "lock";
@@ -45,7 +45,7 @@ pub(super) struct Recovered {
     /// The highest segment number.
     pub(super) last_number: u32,
     pub(super) cut: Option<Cut>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<LogProblem>,
 }
 
 /// The lock of the directory. The operating system releases it with the process.
@@ -164,11 +164,11 @@ pub(super) fn recover(
         Some(signed) => signed.node.clone(),
         None => begin()?,
     };
-    let mut walk = Walk::new(&Header::first(&node));
+    let mut walk = LogWalk::new(&Header::first(&node));
     let mut problems: Vec<_> =
-        unreadable.iter().map(|&segment| Problem::Unreadable { seq: 1, segment }).collect();
+        unreadable.iter().map(|&segment| LogProblem::Unreadable { seq: 1, segment }).collect();
     if let Some(signed) = signed {
-        problems.push(Problem::CutOff { last: 0, known: signed.size });
+        problems.push(LogProblem::CutOff { last: 0, known: signed.size });
         walk.jump(signed.size, signed.chain);
     }
     Ok(Recovered {
@@ -198,7 +198,7 @@ impl Tail<'_> {
     fn read(mut self, header: &Header, mut cut: Option<Cut>) -> Result<Recovered, AuditError> {
         let mut problems = Vec::new();
         let number = self.last.number;
-        let mut walk = Walk::new(header);
+        let mut walk = LogWalk::new(header);
         let mut carried = Carried::default();
         let mut n_records = 0;
         let mut n_torn = 0;
@@ -207,7 +207,7 @@ impl Tail<'_> {
             match self.cursor.next()? {
                 Step::Frame(frame) => {
                     let problem = walk.take(number, frame.seq, frame.chain, frame.body);
-                    let is_lost = matches!(problem, Some(Problem::Unreadable { .. }));
+                    let is_lost = matches!(problem, Some(LogProblem::Unreadable { .. }));
                     problems.extend(problem);
                     if is_lost {
                         break;
@@ -225,17 +225,17 @@ impl Tail<'_> {
                     if self.cursor.is_zero_to_the_end()? {
                         n_torn = self.cursor.length()?.saturating_sub(self.cursor.offset());
                     } else {
-                        problems.push(Problem::Unreadable { seq: walk.expected, segment: number });
+                        problems.push(LogProblem::Unreadable { seq: walk.expected, segment: number });
                     }
                     break;
                 }
             }
         }
         let seq = walk.expected;
-        problems.extend(self.unreadable.iter().map(|&segment| Problem::Unreadable { seq, segment }));
+        problems.extend(self.unreadable.iter().map(|&segment| LogProblem::Unreadable { seq, segment }));
         let last_read = walk.last();
         if let Some(signed) = self.signed.filter(|signed| signed.size > last_read) {
-            problems.push(Problem::CutOff { last: last_read, known: signed.size });
+            problems.push(LogProblem::CutOff { last: last_read, known: signed.size });
             walk.jump(signed.size, signed.chain);
         }
         let mut segment = None;
@@ -263,10 +263,10 @@ impl Tail<'_> {
     }
 
     /// Compares the log with the last checkpoint, when the walk reaches it.
-    fn compare(&self, walk: &Walk) -> Option<Problem> {
+    fn compare(&self, walk: &LogWalk) -> Option<LogProblem> {
         let signed = self.signed.filter(|signed| signed.size == walk.last() && !walk.is_tainted)?;
         let is_same = walk.is_at(signed.chain) && walk.tree.root() == signed.root;
-        (!is_same).then_some(Problem::Rewritten { first: 1, last: signed.size })
+        (!is_same).then_some(LogProblem::Rewritten { first: 1, last: signed.size })
     }
 }
 

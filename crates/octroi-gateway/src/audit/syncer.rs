@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(4);
 /// The state shared by the writer and the syncer.
 #[derive(Debug)]
 pub(super) struct Syncer {
-    state: Mutex<State>,
+    state: Mutex<SyncState>,
     changed: Condvar,
     /// Set when unsynced data was reported or is about to be, so that no other caller has to.
     is_dirty: AtomicBool,
@@ -32,7 +32,7 @@ pub(super) struct Syncer {
 }
 
 #[derive(Debug)]
-struct State {
+struct SyncState {
     file: Arc<LogFile>,
     segment: u32,
     /// Since when there is unsynced data.
@@ -44,7 +44,7 @@ struct State {
 
 impl Syncer {
     pub(super) fn new(file: Arc<LogFile>, segment: u32) -> Self {
-        let state = State {
+        let state = SyncState {
             file,
             segment,
             dirty_since: None,

@@ -19,7 +19,7 @@ use super::cursor::{Cursor, Step};
 use super::error::AuditError;
 use super::format::{Header, HeaderError, SegmentFile, segments};
 use super::recover::public_key;
-use super::walk::{Problem, Walk};
+use super::walk::{LogProblem, LogWalk};
 
 /// The maximum number of reported problems.
 const PROBLEMS_MAX: usize = 100;
@@ -60,7 +60,7 @@ pub struct Report {
     /// The root of the tree over all records.
     pub root: Hash,
     /// What is wrong, by record; empty if the log is intact.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<LogProblem>,
 }
 
 impl Report {
@@ -71,7 +71,8 @@ impl Report {
 
     /// The records up to this one were purged, as a signed record says; 0 if none were.
     pub fn purged_until(&self) -> u64 {
-        let is_explained = !self.problems.iter().any(|problem| matches!(problem, Problem::Beginning { .. }));
+        let is_explained =
+            !self.problems.iter().any(|problem| matches!(problem, LogProblem::Beginning { .. }));
         if is_explained { self.first_seq.saturating_sub(1) } else { 0 }
     }
 
@@ -130,7 +131,7 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
 struct Verification {
     key: PublicKey,
     signed: Signed,
-    walk: Option<Walk>,
+    walk: Option<LogWalk>,
     node: String,
     /// The first header, if the log does not begin with record 1; cleared when a purge explains it.
     start: Option<Header>,
@@ -142,7 +143,7 @@ struct Verification {
     last_number: Option<u32>,
     /// The end of the last segment could not be read, so its content is unknown.
     was_lost: bool,
-    problems: Vec<Problem>,
+    problems: Vec<LogProblem>,
 }
 
 impl Verification {
@@ -156,11 +157,11 @@ impl Verification {
         let (mut cursor, header) = match opened {
             Ok(opened) => opened,
             Err(HeaderError::Short) if is_last => {
-                self.report(Problem::Torn { seq: expected, segment: file.number });
+                self.report(LogProblem::Torn { seq: expected, segment: file.number });
                 return Ok(());
             }
             Err(HeaderError::Short | HeaderError::Foreign) => {
-                self.report(Problem::SegmentHeader { segment: file.number, seq: expected });
+                self.report(LogProblem::SegmentHeader { segment: file.number, seq: expected });
                 self.was_lost = true;
                 self.last_number = Some(file.number);
                 return Ok(());
@@ -177,7 +178,7 @@ impl Verification {
                     self.look_at_log_records(frame.body);
                     match problem {
                         None => {}
-                        Some(problem @ Problem::Unreadable { .. }) => {
+                        Some(problem @ LogProblem::Unreadable { .. }) => {
                             self.report(problem);
                             self.was_lost = true;
                             break;
@@ -192,13 +193,13 @@ impl Verification {
                     may_wait = false;
                 }
                 Step::Torn { .. } => {
-                    self.report(Problem::Torn { seq: walk.expected, segment: file.number });
+                    self.report(LogProblem::Torn { seq: walk.expected, segment: file.number });
                     walk.is_tainted = true;
                     self.was_lost = true;
                     break;
                 }
                 Step::Unreadable => {
-                    self.report(Problem::Unreadable { seq: walk.expected, segment: file.number });
+                    self.report(LogProblem::Unreadable { seq: walk.expected, segment: file.number });
                     walk.is_tainted = true;
                     self.was_lost = true;
                     break;
@@ -210,7 +211,7 @@ impl Verification {
     }
 
     /// The walk at the beginning of a segment.
-    fn enter(&mut self, number: u32, header: &Header) -> Walk {
+    fn enter(&mut self, number: u32, header: &Header) -> LogWalk {
         let was_lost = std::mem::take(&mut self.was_lost);
         let before = self.last_number.replace(number);
         let Some(mut walk) = self.walk.take() else {
@@ -218,22 +219,22 @@ impl Verification {
             self.first_seq = header.first_seq;
             let is_beginning = header.first_seq == 1 && !was_lost;
             if is_beginning && header.chain != chain::start(&header.node) {
-                self.report(Problem::SegmentHeader { segment: number, seq: 1 });
+                self.report(LogProblem::SegmentHeader { segment: number, seq: 1 });
             } else if header.first_seq > 1 && !was_lost {
                 self.start = Some(header.clone());
             }
-            return Walk::new(header);
+            return LogWalk::new(header);
         };
         let problem = walk.enter(number, header);
         let missing_number = before.map(|before| before + 1).filter(|next| *next < number);
         match (problem, missing_number) {
-            (Some(Problem::Missing { .. }), _) if was_lost => {}
-            (Some(Problem::Missing { first, last }), Some(segment)) => {
-                self.report(Problem::SegmentMissing { segment, first, last });
+            (Some(LogProblem::Missing { .. }), _) if was_lost => {}
+            (Some(LogProblem::Missing { first, last }), Some(segment)) => {
+                self.report(LogProblem::SegmentMissing { segment, first, last });
             }
             (Some(problem), _) => self.report(problem),
             (None, _) if header.node != self.node => {
-                self.report(Problem::SegmentHeader { segment: number, seq: header.first_seq });
+                self.report(LogProblem::SegmentHeader { segment: number, seq: header.first_seq });
             }
             (None, _) => {}
         }
@@ -262,18 +263,18 @@ impl Verification {
         }
     }
 
-    fn report(&mut self, problem: Problem) {
+    fn report(&mut self, problem: LogProblem) {
         // A record that comes late was not missing.
-        if let Problem::OutOfOrder { found, .. } = problem {
+        if let LogProblem::OutOfOrder { found, .. } = problem {
             let gap = self.problems.iter_mut().find_map(|known| match known {
-                Problem::Missing { first, last } if (*first..=*last).contains(&found) => {
+                LogProblem::Missing { first, last } if (*first..=*last).contains(&found) => {
                     Some((*first, *last))
                 }
                 _ => None,
             });
             if let Some((first, last)) = gap {
-                let early = Problem::OutOfOrder { expected: first, found: last + 1 };
-                let missing = Problem::Missing { first, last };
+                let early = LogProblem::OutOfOrder { expected: first, found: last + 1 };
+                let missing = LogProblem::Missing { first, last };
                 self.problems.iter_mut().filter(|known| **known == missing).for_each(|known| {
                     *known = early.clone();
                 });
@@ -289,14 +290,14 @@ impl Verification {
     fn finish(mut self, newest: u64) -> Report {
         if let Some(start) = &self.start {
             let seq = start.first_seq;
-            self.report(Problem::Beginning { seq });
+            self.report(LogProblem::Beginning { seq });
         }
-        let walk = self.walk.take().unwrap_or_else(|| Walk::new(&Header::first(&self.node)));
+        let walk = self.walk.take().unwrap_or_else(|| LogWalk::new(&Header::first(&self.node)));
         self.signed.finish(walk.last(), &mut self.problems);
         if self.signed_before > newest {
-            self.report(Problem::CheckpointsMissing { size: self.signed_before });
+            self.report(LogProblem::CheckpointsMissing { size: self.signed_before });
         }
-        self.problems.sort_by_key(Problem::record);
+        self.problems.sort_by_key(LogProblem::record);
         let name = if self.node.is_empty() { self.signed.node().unwrap_or_default() } else { self.node };
         Report {
             key: self.key.to_text(&origin(&name)),

@@ -15,7 +15,7 @@ const GAP_MAX: u64 = 10_000_000;
 
 /// A problem of a log. The numbers are those of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum LogProblem {
     /// The record was changed.
     Edited {
         /// The number of the record.
@@ -101,7 +101,7 @@ pub enum Problem {
     },
 }
 
-impl Problem {
+impl LogProblem {
     /// The first affected record; the maximum for problems that affect none.
     pub fn record(&self) -> u64 {
         match *self {
@@ -121,7 +121,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for LogProblem {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Edited { seq } => write!(to, "record {seq} was edited"),
@@ -165,7 +165,7 @@ impl fmt::Display for Problem {
 
 /// The state of the walk.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(super) struct LogWalk {
     /// The number of the next record.
     pub(super) expected: u64,
     /// The chain value before it, as computed.
@@ -178,7 +178,7 @@ pub(super) struct Walk {
     pub(super) is_tainted: bool,
 }
 
-impl Walk {
+impl LogWalk {
     pub(super) fn new(header: &Header) -> Self {
         Self {
             expected: header.first_seq,
@@ -204,9 +204,9 @@ impl Walk {
         self.chain == chain || self.stored == Some(chain)
     }
 
-    /// Accepts a record, or returns the problem with it. After [`Problem::Unreadable`] no number can be
+    /// Accepts a record, or returns the problem with it. After [`LogProblem::Unreadable`] no number can be
     /// trusted.
-    pub(super) fn take(&mut self, segment: u32, seq: u64, stored: Hash, body: &[u8]) -> Option<Problem> {
+    pub(super) fn take(&mut self, segment: u32, seq: u64, stored: Hash, body: &[u8]) -> Option<LogProblem> {
         let expected = self.expected;
         let leaf = chain::leaf(expected, body);
         let befores = [Some(self.chain), self.stored];
@@ -218,20 +218,20 @@ impl Walk {
             self.stored = (!fits).then_some(stored);
             self.tree.push(leaf);
             self.expected += 1;
-            return (!fits || seq != expected).then(|| self.tainted(Problem::Edited { seq: expected }));
+            return (!fits || seq != expected).then(|| self.tainted(LogProblem::Edited { seq: expected }));
         }
         if seq < expected {
-            return Some(self.tainted(Problem::OutOfOrder { expected, found: seq }));
+            return Some(self.tainted(LogProblem::OutOfOrder { expected, found: seq }));
         }
         if seq - expected > GAP_MAX {
-            return Some(self.tainted(Problem::Unreadable { seq: expected, segment }));
+            return Some(self.tainted(LogProblem::Unreadable { seq: expected, segment }));
         }
         self.skip_to(seq);
         self.chain = stored;
         self.stored = None;
         self.tree.push(chain::leaf(seq, body));
         self.expected += 1;
-        Some(self.tainted(Problem::Missing { first: expected, last: seq - 1 }))
+        Some(self.tainted(LogProblem::Missing { first: expected, last: seq - 1 }))
     }
 
     /// Skips missing records.
@@ -251,16 +251,16 @@ impl Walk {
     }
 
     /// Enters the next segment. From there on, the values of its header are used.
-    pub(super) fn enter(&mut self, segment: u32, header: &Header) -> Option<Problem> {
+    pub(super) fn enter(&mut self, segment: u32, header: &Header) -> Option<LogProblem> {
         let expected = self.expected;
         let problem = if header.first_seq > expected {
-            Some(Problem::Missing { first: expected, last: header.first_seq - 1 })
+            Some(LogProblem::Missing { first: expected, last: header.first_seq - 1 })
         } else if header.first_seq < expected {
-            Some(Problem::OutOfOrder { expected, found: header.first_seq })
+            Some(LogProblem::OutOfOrder { expected, found: header.first_seq })
         } else if self.is_tainted || (self.is_at(header.chain) && self.tree == header.tree) {
             None
         } else {
-            Some(Problem::SegmentHeader { segment, seq: expected })
+            Some(LogProblem::SegmentHeader { segment, seq: expected })
         };
         let is_tainted = self.is_tainted || problem.is_some();
         *self = Self::new(header);
@@ -268,7 +268,7 @@ impl Walk {
         problem
     }
 
-    fn tainted(&mut self, problem: Problem) -> Problem {
+    fn tainted(&mut self, problem: LogProblem) -> LogProblem {
         self.is_tainted = true;
         problem
     }

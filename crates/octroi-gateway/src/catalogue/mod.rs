@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::pin::PinKind;
 use octroi_core::policy::ToolPattern;
 use octroi_core::uri::URI_BYTES_MAX;
 use octroi_core::uri::template::{Steps, TooManySteps};
-use octroi_core::{CanonicalId, ServerKey, ServerName, uri, wire_name};
+use octroi_core::{CanonicalId, ServerKey, ServerName, suggest, uri, wire_name};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Method, RpcError};
 use octroi_upstream::ServerIdentity;
-use serde_json::json;
 
+use crate::api_error::{error_for_agent, rpc_error};
 use crate::view::View;
 
 mod builtins;
@@ -27,6 +28,9 @@ pub use builtins::OfferedByOctroi;
 pub(crate) use fetch::{Item, ListSource, ServerLists, fetch, read_item};
 pub(crate) use offer::{Guard, Offer, Tool, hash_of};
 pub use render::Rendered;
+
+/// How many similar names an error suggests.
+const SIMILAR_MAX: usize = 3;
 
 /// A snapshot of all lists. Requests hold it while they run; changes create a new one.
 #[derive(Debug, Default)]
@@ -171,13 +175,16 @@ impl Catalogue {
             return Ok(found);
         }
         match self.aliases.get(name).map(Vec::as_slice) {
-            Some([wire]) => self.tools.get(wire).ok_or_else(|| unknown("tool", name, &[])),
+            Some([wire]) => self.tools.get(wire).ok_or_else(|| unknown(ErrorCode::ToolNotFound, name, &[])),
             Some(candidates) => {
                 let message =
                     format!("`{name}` could mean {}; use one of these names", candidates.join(" or "));
-                Err(RpcError::invalid_params(message).with_data(json!({"code": "tool_ambiguous"})))
+                Err(error_for_agent(ErrorCode::ToolAmbiguous, message))
             }
-            None => Err(unknown("tool", name, &self.similar(name))),
+            None => {
+                let known = self.tools.keys().map(String::as_str);
+                Err(unknown(ErrorCode::ToolNotFound, name, &suggest::nearest(name, known, SIMILAR_MAX)))
+            }
         }
     }
 
@@ -226,7 +233,7 @@ impl Catalogue {
 
     /// Finds a prompt by its wire name.
     pub(crate) fn prompt(&self, name: &str) -> Result<&FoundPrompt, RpcError> {
-        self.prompts.get(name).ok_or_else(|| unknown("prompt", name, &[]))
+        self.prompts.get(name).ok_or_else(|| unknown(ErrorCode::PromptNotFound, name, &[]))
     }
 
     /// Finds the server of a resource and the server's own URI: by the published form, or by the
@@ -265,18 +272,6 @@ impl Catalogue {
             }
         }
     }
-
-    fn similar(&self, name: &str) -> Vec<&str> {
-        let mut ranked: Vec<(usize, &str)> =
-            self.tools.keys().map(|known| (distance(name, known), known.as_str())).collect();
-        ranked.sort_unstable();
-        ranked
-            .into_iter()
-            .take_while(|(distance, _)| *distance <= 3)
-            .take(3)
-            .map(|(_, known)| known)
-            .collect()
-    }
 }
 
 /// Longer URIs are not compared with templates on a thread that serves clients: it takes some milliseconds.
@@ -296,12 +291,13 @@ pub(crate) fn check_length(uri: &str) -> Result<(), RpcError> {
     Err(RpcError::invalid_params(message))
 }
 
-fn unknown(what: &str, name: &str, similar: &[&str]) -> RpcError {
+fn unknown(code: ErrorCode, name: &str, similar: &[&str]) -> RpcError {
+    let what = if code == ErrorCode::ToolNotFound { "tool" } else { "prompt" };
     let mut message = format!("unknown {what} `{name}`");
     if !similar.is_empty() {
         message = format!("{message}; did you mean {}?", similar.join(" or "));
     }
-    RpcError::invalid_params(message).with_data(json!({"code": format!("{what}_not_found")}))
+    error_for_agent(code, message)
 }
 
 /// Items of all servers with their wire names, in a stable order.
@@ -319,17 +315,6 @@ fn named<'a>(
         items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
     let names = wire_name::assign(&keys, is_taken, max);
     names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
-}
-
-/// Longer names are not compared: it takes as many steps as their lengths multiplied.
-const DISTANCE_LENGTH_MAX: usize = 128;
-
-/// Edit distance, for suggestions.
-fn distance(left: &str, right: &str) -> usize {
-    if left.len().abs_diff(right.len()) > 3 || left.len() > DISTANCE_LENGTH_MAX {
-        return usize::MAX;
-    }
-    strsim::levenshtein(left, right)
 }
 
 /// The capabilities and description of the gateway, for one view.
@@ -357,8 +342,8 @@ pub(crate) const LISTS: [Method; 4] =
 
 /// The error for a resource that nobody offers.
 pub(crate) fn unknown_resource(uri: &str) -> RpcError {
-    RpcError::invalid_params(format!("unknown resource `{uri}`"))
-        .with_data(json!({"code": "resource_not_found", "uri": uri}))
+    let error = ApiError::new(ErrorCode::ResourceNotFound, format!("unknown resource `{uri}`")).for_agent();
+    rpc_error(&error.with_detail("uri", uri))
 }
 
 #[cfg(test)]

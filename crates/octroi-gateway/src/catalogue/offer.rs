@@ -16,12 +16,11 @@ use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, 
 use octroi_core::trust::Trust;
 use octroi_core::uri::URI_BYTES_MAX;
 use octroi_core::uri::template::{Steps, TooManySteps};
-use octroi_core::{CanonicalId, ServerName, visible};
+use octroi_core::{CanonicalId, ServerName, suggest, visible};
 use octroi_mcp::json::{self, Edit, Span};
 use serde_json::Value;
 use tracing::warn;
 
-use super::distance;
 use super::fetch::{Item, ServerLists};
 use super::readable::{Readability, Readable};
 
@@ -195,10 +194,9 @@ fn strays(raw: &ServerLists, spec: &ServerSpec) -> Vec<String> {
     let unknown = spec.tools_override.keys().filter(|name| !has(name));
     unknown
         .map(|name| {
-            let near = raw.tools.iter().map(|tool| (distance(name, &tool.name), tool.name.as_str())).min();
-            let hint = match near.filter(|(distance, _)| *distance <= 3) {
-                Some((_, near)) => format!("; did you mean `{}`?", visible(near)),
-                None => String::new(),
+            let hint = match suggest::nearest(name, raw.tools.iter().map(|tool| tool.name.as_str()), 1)[..] {
+                [near, ..] => format!("; did you mean `{}`?", visible(near)),
+                [] => String::new(),
             };
             format!("`tools_override` names `{name}`, which server `{}` does not have{hint}", spec.key)
         })

@@ -2,6 +2,8 @@ use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_mcp::{Era, Version};
 use serde_json::Value;
 
+use serde_json::json;
+
 use super::*;
 
 fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLists> {

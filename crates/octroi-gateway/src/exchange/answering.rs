@@ -82,16 +82,18 @@ impl Exchange<'_> {
             }
             return interim(ask::input_required(&questions, &state));
         }
+        // What a server says is no error of Octroi: it gets no code and no hint.
+        let of_server = |code, json| (Answer::ErrorJson { code, json }, RecordedOutcome::Failed);
         if let Some(cleaned) = reserved_metadata::out_of_url_error(error) {
-            return failed(cleaned);
+            return of_server(cleaned.code, cleaned.to_json());
         }
         if let Some(translated) = translate::error(error, self.caller.era, self.envelope.method()) {
-            return failed(translated);
+            return of_server(translated.code, translated.to_json());
         }
         if is_changed || !denial::is_readable(&json) {
-            return failed(error.clone());
+            return of_server(error.code, error.to_json());
         }
-        (Answer::ErrorJson { code: error.code, json }, RecordedOutcome::Failed)
+        of_server(error.code, json)
     }
 
     /// Keeps a legacy server's call open and asks a modern client to come back with the answer.

@@ -68,7 +68,7 @@ impl Program for Cedar {
         let tool = call.tool;
         let side_effects: Vec<String> = tool.side_effects.iter().map(str::to_owned).collect();
         let facts = || call.facts().clone();
-        let judgement = self.0.judge(&octroi_cedar::Request {
+        let judgement = self.0.judge(&octroi_cedar::CallToJudge {
             agent: octroi_cedar::Agent {
                 id: call.agent(),
                 kind: call.kind,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use octroi_api::operations::servers::{GateState, GateStatus};
 use octroi_core::agent::AgentContext;
 use octroi_core::config::GateSpec;
 use octroi_core::decision::{CustomVerdict, Outcome};
@@ -33,28 +34,6 @@ struct GateCounts {
     n_failed: u64,
     is_failing: bool,
     last_failure: Option<(i64, String)>,
-}
-
-/// The status of a custom gate.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct GateStatus {
-    /// Its name.
-    pub name: String,
-    /// `idle` before the first question, then `working`; `failing` if its last question got no verdict,
-    /// so that calls are denied.
-    pub state: &'static str,
-    /// Whether its program is running.
-    pub is_running: bool,
-    /// The number of questions.
-    pub asked: u64,
-    /// The number of questions without a verdict.
-    pub failed: u64,
-    /// Why the last one got no verdict.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
-    /// When that was, in milliseconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_failed_at_ms: Option<i64>,
 }
 
 impl MonitoredGate {
@@ -93,9 +72,9 @@ impl MonitoredGate {
         GateStatus {
             name: self.program.spec().name.clone(),
             state: match (counts.is_failing, counts.n_asked) {
-                (true, _) => "failing",
-                (false, 0) => "idle",
-                (false, _) => "working",
+                (true, _) => GateState::Failing,
+                (false, 0) => GateState::Idle,
+                (false, _) => GateState::Working,
             },
             is_running: self.program.is_running(),
             asked: counts.n_asked,

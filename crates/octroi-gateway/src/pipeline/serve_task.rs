@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::approval::{Approval, ApprovalState};
 use octroi_core::time::show_time;
 use octroi_mcp::json::{self, Edit};
@@ -11,10 +12,10 @@ use octroi_mcp::result::ResultView;
 use octroi_mcp::task::{self, Standing, Task};
 use octroi_mcp::{Envelope, Era, Method, RpcError, ask, code};
 use octroi_store::StoreError;
-use serde_json::json;
 
 use super::Pipeline;
 use crate::answer::Answer;
+use crate::api_error::{described, rpc_error};
 use crate::approvals::milliseconds;
 use crate::caller::Caller;
 use crate::denial;
@@ -132,14 +133,14 @@ impl Pipeline {
         let error;
         let (standing, message) = match (lost(approval, self.now_ms()), &denied) {
             (Some(message), _) => {
-                let lost = RpcError::new(code::INTERNAL_ERROR, message.clone());
-                error = lost.with_data(json!({"code": "task_lost", "approval": approval.id})).to_json();
+                let lost = ApiError::new(ErrorCode::TaskLost, message.as_str()).for_agent();
+                error = rpc_error(&lost.with_detail("approval", approval.id.as_str())).to_json();
                 (Standing::Failed(&error), Some(message))
             }
             (None, _) if approval.state == ApprovalState::Cancelled => (Standing::Cancelled, None),
             (None, Answer::Result(result)) => (Standing::Completed(result), None),
             (None, Answer::Error(denial)) => {
-                error = denial.to_json();
+                error = described(denial).to_json();
                 (Standing::Failed(&error), Some(denial.message.clone()))
             }
             (None, Answer::ErrorJson { json, .. }) => (Standing::Failed(json), None),

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Pipeline;
 use crate::answer::Answer;
+use crate::api_error::described;
 use crate::approvals::CallToApprove;
 use crate::audit_recorder::Initiator;
 use crate::caller::{Caller, NoClient};
@@ -245,7 +246,9 @@ fn end_of(answer: Answer) -> TaskEnd {
             end_of(failed("the call was made, and its result is too large to be kept"))
         }
         Answer::Result(result) => TaskEnd::Completed(result),
-        Answer::Error(error) => TaskEnd::Failed { error: error.to_json(), message: error.message },
+        Answer::Error(error) => {
+            TaskEnd::Failed { error: described(&error).to_json(), message: error.message }
+        }
         Answer::ErrorJson { json, .. } => {
             let message = serde_json::from_slice::<RpcError>(&json).map(|error| error.message);
             TaskEnd::Failed { error: json, message: message.unwrap_or_default() }

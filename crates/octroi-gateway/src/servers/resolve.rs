@@ -3,18 +3,20 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use octroi_api::{ApiError, ErrorCode};
 use octroi_core::pin::PinKind;
 use octroi_core::{ServerKey, ServerName};
 use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
 use octroi_mcp::translate::Subject;
-use octroi_mcp::{Method, RpcError, check_names, task};
+use octroi_mcp::{Method, RpcError, check_names, code, task};
 use octroi_upstream::leave_worker;
 use serde_json::json;
 
 use super::Servers;
 use super::silent::SilentServer;
+use crate::api_error::{error_for_agent, rpc_error};
 use crate::caller::Caller;
 use crate::catalogue::{Builtins, Catalogue, Tool, check_length, is_long};
 use crate::provider::Provider;
@@ -92,13 +94,13 @@ impl Servers {
             View::Merged => self.find_merged(&catalogue, caller, method, params)?,
             View::Server(server) => find_alone(&catalogue, server, method, params)?,
         };
-        let provider = match &self.builtin {
-            Some(builtin) if server == *Builtins::key() => Provider::Builtin(Arc::clone(builtin)),
-            _ => Provider::Upstream(self.upstream(&server).ok_or_else(|| {
-                RpcError::invalid_params(format!("unknown server `{server}`"))
-                    .with_data(json!({"code": "not_found"}))
-            })?),
-        };
+        let provider =
+            match &self.builtin {
+                Some(builtin) if server == *Builtins::key() => Provider::Builtin(Arc::clone(builtin)),
+                _ => Provider::Upstream(self.upstream(&server).ok_or_else(|| {
+                    error_for_agent(ErrorCode::NotFound, format!("unknown server `{server}`"))
+                })?),
+            };
         Ok(Target { provider, subject, headers, tool, held, catalogue })
     }
 
@@ -182,24 +184,16 @@ impl Servers {
         }
     }
 
-    /// The arguments of a tool that a client must mirror into headers, if there are any.
-    pub(crate) fn param_headers(&self, view: &View, name: Option<&str>) -> Option<Arc<ParamHeaders>> {
-        let catalogue = self.registry.catalogue();
-        let headers = match view {
-            View::Merged => Arc::clone(&catalogue.tool(name?).ok()?.headers),
-            View::Server(server) => Arc::clone(catalogue.own_headers(server, name?)?),
-        };
-        (!headers.is_empty()).then_some(headers)
-    }
-
     /// Adds the reason if an unknown tool may belong to a server without tools.
     fn blame(&self, error: RpcError, tool: &str) -> RpcError {
         let Some(SilentServer { server, reason, hint }) = self.silent_server_of(tool) else {
             return error;
         };
         let message = format!("unknown tool `{tool}`: server `{server}` has no tools: {reason} ({hint})");
-        let data = json!({"code": "server_unavailable", "server": server.to_string(), "hint": hint});
-        RpcError::invalid_params(message).with_data(data)
+        let error = ApiError::new(ErrorCode::ServerUnavailable, message)
+            .with_hint(format!("a person can go on with this: {hint}"));
+        // The number says that the tool is unknown, as it does for every other one.
+        RpcError { code: code::INVALID_PARAMS, ..rpc_error(&error.with_detail("server", server.to_string())) }
     }
 }
 
@@ -317,8 +311,8 @@ impl Reference {
                 Err(unknown_prompt(name))
             }
             Self::Resource(uri) if !offer.is_some_and(|offer| offer.lists_template(uri)) => {
-                Err(RpcError::invalid_params(format!("unknown resource template `{uri}`"))
-                    .with_data(json!({"code": "resource_not_found"})))
+                let message = format!("unknown resource template `{uri}`");
+                Err(error_for_agent(ErrorCode::ResourceNotFound, message))
             }
             Self::Prompt(_) | Self::Resource(_) => Ok(self),
         }
@@ -342,12 +336,11 @@ fn missing(method: &Method, member: &str) -> RpcError {
 }
 
 fn unknown_prompt(name: &str) -> RpcError {
-    RpcError::invalid_params(format!("unknown prompt `{name}`"))
-        .with_data(json!({"code": "prompt_not_found"}))
+    error_for_agent(ErrorCode::PromptNotFound, format!("unknown prompt `{name}`"))
 }
 
 fn unknown_tool(name: &str) -> RpcError {
-    RpcError::invalid_params(format!("unknown tool `{name}`")).with_data(json!({"code": "tool_not_found"}))
+    error_for_agent(ErrorCode::ToolNotFound, format!("unknown tool `{name}`"))
 }
 
 /// A task's server and its id there. Server names contain no colon, so the first one separates them.

@@ -170,16 +170,16 @@ pub(crate) fn describe_briefly(approvals: &Approvals, approval: &StoredApproval)
     if approval.n_bytes() <= LISTED_BYTES_MAX {
         return describe(approvals, approval);
     }
-    Approval { arguments: None, ..of_shown(approvals, approval, ShownArguments::preview(approval)) }
+    Approval { arguments: None, ..with_arguments(approvals, approval, ShownArguments::preview(approval)) }
 }
 
 /// An approval as people see it: with the whole arguments and other params, in which secrets
 /// are masked.
 pub(crate) fn describe(approvals: &Approvals, approval: &StoredApproval) -> Approval {
-    of_shown(approvals, approval, approvals.shown(approval, &[]))
+    with_arguments(approvals, approval, approvals.visible_arguments(approval, &[]))
 }
 
-fn of_shown(approvals: &Approvals, approval: &StoredApproval, shown: ShownArguments) -> Approval {
+fn with_arguments(approvals: &Approvals, approval: &StoredApproval, shown: ShownArguments) -> Approval {
     let masked = shown.masked.into_iter().map(|masked| MaskedArgument {
         path: masked.path,
         kind: masked.kind.to_owned(),

@@ -135,8 +135,18 @@ impl CallSummary {
             ) => CallOutcome::Denied,
             _ => CallOutcome::Failed,
         };
-        Ok(Self { outcome, message, error: Some(error), result: None })
+        Ok(Self { outcome, message, error: Some(for_person(code, error)), result: None })
     }
+}
+
+/// The call was made as an agent, and a person reads the answer.
+fn for_person(code: Option<ErrorCode>, mut error: Map<String, Value>) -> Map<String, Value> {
+    if let Some(code) = code
+        && error.get("hint").and_then(Value::as_str) == Some(code.agent_hint())
+    {
+        error.insert("hint".to_owned(), json!(code.spec().hint));
+    }
+    error
 }
 
 fn code_of(error: &Map<String, Value>) -> Option<ErrorCode> {
@@ -183,6 +193,9 @@ mod tests {
             let description = format!("{answer:?}");
             assert_eq!(CallSummary::of(answer).expect(&description).outcome, expected, "{description}");
         }
+        let busy = json!({"code": "busy", "hint": ErrorCode::Busy.agent_hint()});
+        let busy = CallSummary::of(Answer::Error(RpcError::new(-32954, "m").with_data(busy))).unwrap();
+        assert_eq!(busy.error.unwrap()["hint"], ErrorCode::Busy.spec().hint, "a person reads it");
         let unknown =
             RpcError::invalid_params("unknown tool `x`").with_data(json!({"code": "tool_not_found"}));
         let unknown = CallSummary::of(Answer::Error(unknown)).expect_err("there was no call");

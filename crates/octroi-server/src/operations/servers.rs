@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::context::OperationContext;
 use super::handler::Plan;
-use super::shape::{count, reshape};
+use super::shape::count;
 use crate::error::OperationError;
 
 /// How many past health checks are shown.
@@ -24,28 +24,28 @@ pub(super) async fn list(context: &OperationContext, _: NoArguments) -> Result<S
     let gateway = &context.gateway;
     let waiting = gateway.waiting_changes();
     Ok(ServerList {
-        servers: all(gateway)?,
+        servers: all(gateway),
         problems: gateway.problems(),
         waiting: waiting.changes.clone(),
         waiting_digest: waiting.digest.clone(),
-        gates: gates(gateway)?,
+        gates: gates(gateway),
     })
 }
 
 /// The status of every server.
-pub(crate) fn all(gateway: &Gateway) -> Result<Vec<ServerStatus>, OperationError> {
-    gateway.servers().status().into_iter().map(reshape).collect()
+pub(crate) fn all(gateway: &Gateway) -> Vec<ServerStatus> {
+    gateway.servers().status()
 }
 
 /// The status of every custom gate.
-pub(super) fn gates(gateway: &Gateway) -> Result<Vec<GateStatus>, OperationError> {
-    gateway.governance().gate_status().into_iter().map(reshape).collect()
+pub(super) fn gates(gateway: &Gateway) -> Vec<GateStatus> {
+    gateway.governance().gate_status()
 }
 
 /// The status of one server.
 pub(crate) fn status(gateway: &Gateway, key: &ServerKey) -> Result<ServerStatus, OperationError> {
     let status = gateway.servers().server_status(key);
-    reshape(status.ok_or_else(|| unknown(gateway, &key.to_string()))?)
+    status.ok_or_else(|| unknown(gateway, &key.to_string()))
 }
 
 pub(super) async fn get(

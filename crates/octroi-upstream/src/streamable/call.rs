@@ -38,11 +38,11 @@ pub(crate) struct HttpCall {
     /// What is sent again, once, if the server lost the session and has not looked at it. Nothing as soon as the
     /// server asked or reported.
     unread: Option<Bytes>,
-    state: State,
+    state: HttpCallState,
     cancel_reason: CancelReason,
 }
 
-enum State {
+enum HttpCallState {
     /// Waiting for the response.
     Sending(Pin<Box<dyn Future<Output = Result<HttpAnswer, UpstreamError>> + Send>>),
     Streaming {
@@ -90,7 +90,7 @@ impl HttpCall {
         }
         let unread = (link.era == Era::Legacy).then(|| message.clone());
         let sending = Box::pin(send(Arc::clone(&link), id, method.clone(), mirror, message));
-        let (state, cancel_reason) = (State::Sending(sending), CancelReason::Client);
+        let (state, cancel_reason) = (HttpCallState::Sending(sending), CancelReason::Client);
         Self { link, id, method, events, opening, unread, state, cancel_reason }
     }
 
@@ -111,7 +111,7 @@ impl HttpCall {
         }
         loop {
             match &mut self.state {
-                State::Sending(sending) => {
+                HttpCallState::Sending(sending) => {
                     let answered = tokio::select! {
                         biased;
                         event = next_queued(self.events.as_deref()) => {
@@ -122,7 +122,7 @@ impl HttpCall {
                     };
                     match answered {
                         HttpAnswer::Stream(stream, session) => {
-                            self.state = State::Streaming { stream, session, resumed: 0 };
+                            self.state = HttpCallState::Streaming { stream, session, resumed: 0 };
                         }
                         HttpAnswer::Once(answer) => {
                             self.finish();
@@ -131,7 +131,7 @@ impl HttpCall {
                         HttpAnswer::SessionLost(session, answer) => self.send_again(session, answer),
                     }
                 }
-                State::Streaming { stream, .. } => {
+                HttpCallState::Streaming { stream, .. } => {
                     let received = tokio::select! {
                         biased;
                         event = next_queued(self.events.as_deref()) => {
@@ -151,7 +151,7 @@ impl HttpCall {
                         Err(error) => return Err(error),
                     }
                 }
-                State::Done => return Err(UpstreamError::Closed("the call is over".to_owned())),
+                HttpCallState::Done => return Err(UpstreamError::Closed("the call is over".to_owned())),
             }
         }
     }
@@ -202,7 +202,7 @@ impl HttpCall {
     /// Resumes a broken stream where the server supports it (legacy, events with ids).
     async fn resume(&mut self) -> Result<(), UpstreamError> {
         let ended = UpstreamError::Closed("the stream ended without an answer".to_owned());
-        let State::Streaming { stream, resumed, .. } = &mut self.state else {
+        let HttpCallState::Streaming { stream, resumed, .. } = &mut self.state else {
             return Err(ended);
         };
         let Some(last_event) = stream.last_event.clone().filter(|_| self.link.era == Era::Legacy) else {
@@ -222,14 +222,16 @@ impl HttpCall {
         if !response.status().is_success() {
             return Err(not_resumed(status_error(response.status())));
         }
-        if let State::Streaming { stream, .. } = &mut self.state {
+        if let HttpCallState::Streaming { stream, .. } = &mut self.state {
             stream.reopen(response.into_body());
         }
         Ok(())
     }
 
     fn finish(&mut self) {
-        if let State::Streaming { stream, .. } = std::mem::replace(&mut self.state, State::Done) {
+        if let HttpCallState::Streaming { stream, .. } =
+            std::mem::replace(&mut self.state, HttpCallState::Done)
+        {
             stream.wind_up(&self.link.tasks);
         }
         self.forget();
@@ -316,7 +318,7 @@ async fn next_queued(queue: Option<&CallEventQueue>) -> CallEvent {
 impl Drop for HttpCall {
     fn drop(&mut self) {
         self.forget();
-        let was_sent = matches!(self.state, State::Streaming { .. } | State::Sending(_));
+        let was_sent = matches!(self.state, HttpCallState::Streaming { .. } | HttpCallState::Sending(_));
         // A modern server treats the closed stream as the cancellation; a legacy one needs a notification.
         if was_sent && self.link.era == Era::Legacy && self.method != Method::Initialize {
             let link = Arc::clone(&self.link);

@@ -25,7 +25,7 @@ impl Upstream {
             client_info: self.context.client_info.clone(),
             capabilities: match capabilities {
                 Some(capabilities) => capabilities.json().clone(),
-                None => self.told.capabilities().json().clone(),
+                None => self.declared.capabilities().json().clone(),
             },
         };
         let choice = self.eras.choice(self.spec.era, era);

@@ -47,7 +47,7 @@ struct WatchState {
 }
 
 /// A configuration to put into effect.
-pub(super) struct Decided {
+pub(super) struct DecidedChanges {
     pub(super) accepted: Accepted,
     /// The differences that wait for a person.
     pub(super) waiting: Vec<ConfigChange>,
@@ -74,8 +74,12 @@ impl Reloader {
     }
 
     /// Puts a configuration into effect.
-    pub(super) async fn apply(&self, decided: Decided, gateway: &Arc<Gateway>) -> Result<Changes, Failure> {
-        let Decided { accepted, waiting, digest, watched } = decided;
+    pub(super) async fn apply(
+        &self,
+        decided: DecidedChanges,
+        gateway: &Arc<Gateway>,
+    ) -> Result<Changes, Failure> {
+        let DecidedChanges { accepted, waiting, digest, watched } = decided;
         let mut settings = accepted.complete.settings.clone();
         config::make_server_directories(&settings.servers, &self.sources.data)?;
         let governance = governance::settings(&accepted.complete);
@@ -157,7 +161,7 @@ impl Reloader {
             tracing::warn!(n_waiting, "changes of the configuration wait for a person; see `octroi status`");
         }
         let Review { accepted, waiting, .. } = review;
-        let decided = Decided { accepted, waiting, digest, watched: new.watched };
+        let decided = DecidedChanges { accepted, waiting, digest, watched: new.watched };
         let subject = json!({"change": "config_reloaded"});
         Ok(PlannedChange::new(subject, before, after, async move {
             let _reloading = reloading;

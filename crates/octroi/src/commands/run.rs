@@ -22,7 +22,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use super::certificate::GatewayCertificate;
-use super::reload::{Decided, Reloader, differences};
+use super::reload::{DecidedChanges, Reloader, differences};
 use super::start::StartConfig;
 use crate::cli::Source;
 use crate::config::accepted::ReadConfig;
@@ -120,7 +120,7 @@ impl OwnGateway {
         let approvals_url = settings.approvals.url.clone();
         record_start(&gateway, &start).await?;
         let StartConfig { accepted, waiting, digest, watched, .. } = start;
-        reloader.apply(Decided { accepted, waiting, digest, watched }, &gateway).await?;
+        reloader.apply(DecidedChanges { accepted, waiting, digest, watched }, &gateway).await?;
         let listening = || PageBase::Listening(format!("{scheme}://{address}"));
         gateway.approvals().set_page(approvals_url.map_or_else(listening, PageBase::Configured));
         let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(&gateway), http_settings);

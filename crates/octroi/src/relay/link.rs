@@ -10,8 +10,9 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method as HttpMethod, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
-use octroi_api::ErrorCode;
-use octroi_mcp::{Id, Method, RpcError, Version, code, envelope, header as mcp_header, meta, sse};
+use octroi_api::{ApiError, ErrorCode};
+use octroi_gateway::rpc_error;
+use octroi_mcp::{Id, Method, RpcError, Version, envelope, header as mcp_header, meta, sse};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -53,7 +54,7 @@ impl Gone {
                  when it runs again, `octroi audit list` says so"
             }
         };
-        RpcError::new(code::INTERNAL_ERROR, message).with_data(json!({"code": "gateway_gone"}))
+        rpc_error(&ApiError::new(ErrorCode::GatewayGone, message).for_agent())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod admission;
 mod closing;
+mod errors;
 mod headers;
 mod old_sse;
 mod passing;
@@ -63,6 +64,9 @@ fn refusal(response: &RawResponse) -> (u16, i64) {
         !error["message"].as_str().unwrap_or_default().is_empty(),
         "an error says what is wrong: {response:?}"
     );
+    for member in ["code", "hint"] {
+        assert!(error["data"][member].is_string(), "every error has a {member}: {response:?}");
+    }
     (response.status, error["code"].as_i64().unwrap_or_default())
 }
 

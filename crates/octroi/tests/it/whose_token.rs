@@ -161,7 +161,7 @@ async fn an_agents_token_reaches_servers_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn people_hear_of_changes_by_every_door() {
+async fn people_hear_of_changes_over_every_transport() {
     let gateway = TestGateway::start(&octroi(), &config()).await;
     for era in ERAS {
         let directory = tempfile::tempdir().expect("a directory");

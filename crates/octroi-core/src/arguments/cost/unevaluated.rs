@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::super::in_place::{self, Application};
 use super::super::pointer::{References, address};
-use super::{Steps, TooCostly, Walk};
+use super::{CostWalk, Steps, TooCostly};
 
 /// So many schemas may be looked at again when a schema is compiled; each takes four kilobytes.
 const COMPILED_MAX: u64 = 2_000;
@@ -88,7 +88,7 @@ impl<'a> Compiling<'a> {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> CostWalk<'a> {
     /// The steps of finding out what a schema evaluates of a value.
     pub(super) fn marking(
         &mut self,

@@ -27,8 +27,8 @@ pub(super) fn policies(
         let consequence = Consequence::immediate_if(is_harmless);
         changes.push(ConfigChange {
             setting: title(&level),
-            before: before.map(shown),
-            after: after.map(shown),
+            before: before.map(describe),
+            after: after.map(describe),
             consequence,
         });
         if let (Consequence::Immediate, Some(after)) = (consequence, after) {
@@ -41,7 +41,7 @@ fn title(level: &str) -> String {
     format!("policy {level}")
 }
 
-fn shown(text: &PolicyText) -> String {
+fn describe(text: &PolicyText) -> String {
     format!("{}\n{}", text.path.display(), text.source.trim_end())
 }
 

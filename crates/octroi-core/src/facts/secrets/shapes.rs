@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::FoundSecret;
 
 /// A token with a known prefix.
-struct Shape {
+struct SecretShape {
     prefix: &'static str,
     kind: &'static str,
     /// The minimum number of characters after the prefix.
@@ -14,12 +14,17 @@ struct Shape {
     marks: &'static [u8],
 }
 
-const fn shape(prefix: &'static str, kind: &'static str, length_min: usize, marks: &'static [u8]) -> Shape {
-    Shape { prefix, kind, length_min, marks }
+const fn shape(
+    prefix: &'static str,
+    kind: &'static str,
+    length_min: usize,
+    marks: &'static [u8],
+) -> SecretShape {
+    SecretShape { prefix, kind, length_min, marks }
 }
 
 /// Ordered by the first letter, so that a word is compared with few of them.
-const SHAPES: &[Shape] = &[
+const SHAPES: &[SecretShape] = &[
     shape("AKIA", "aws_key", 16, b""),
     shape("ASIA", "aws_key", 16, b""),
     shape("AIza", "google_key", 35, b"_-"),
@@ -135,7 +140,7 @@ pub(super) fn token(bytes: &[u8], word: Range<usize>) -> Option<FoundSecret> {
     shapes.iter().find_map(|shape| of_shape(rest, word.start, shape)).or_else(|| without_prefix(bytes, word))
 }
 
-fn of_shape(rest: &[u8], at: usize, shape: &Shape) -> Option<FoundSecret> {
+fn of_shape(rest: &[u8], at: usize, shape: &SecretShape) -> Option<FoundSecret> {
     let tail = rest.strip_prefix(shape.prefix.as_bytes())?;
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || shape.marks.contains(byte);
     if tail.iter().take(shape.length_min).take_while(is_part).count() < shape.length_min {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::support::{change, check, copy, end, event, fill, filled, frames, open, problems, small, start};
 use crate::audit::format::{segment_path, segments};
-use crate::audit::{AuditError, AuditLog, Durability, LogReader, Options, Problem};
+use crate::audit::{AuditError, AuditLog, Durability, LogProblem, LogReader, Options};
 
 #[tokio::test]
 async fn two_writers_are_one_too_many() {
@@ -136,19 +136,23 @@ async fn a_changed_log_goes_on_and_the_change_stays_visible() {
     let in_last: Vec<_> = frames.iter().filter(|frame| frame.path == last.path).collect();
     let victim = in_last[1].clone();
     let name = last.path.file_name().unwrap();
-    let cases: [(&str, Edit<'_>, Problem); 4] = [
-        ("edited", &|bytes| bytes[victim.until - 2] ^= 1, Problem::Edited { seq: victim.seq }),
+    let cases: [(&str, Edit<'_>, LogProblem); 4] = [
+        ("edited", &|bytes| bytes[victim.until - 2] ^= 1, LogProblem::Edited { seq: victim.seq }),
         (
             "deleted",
             &|bytes| drop(bytes.drain(victim.from..victim.until)),
-            Problem::Missing { first: victim.seq, last: victim.seq },
+            LogProblem::Missing { first: victim.seq, last: victim.seq },
         ),
         (
             "cut off",
             &|bytes| bytes.truncate(victim.until),
-            Problem::CutOff { last: victim.seq, known: last.seq },
+            LogProblem::CutOff { last: victim.seq, known: last.seq },
         ),
-        ("foreign", &|bytes| bytes[0] = b'X', Problem::CutOff { last: in_last[0].seq - 1, known: last.seq }),
+        (
+            "foreign",
+            &|bytes| bytes[0] = b'X',
+            LogProblem::CutOff { last: in_last[0].seq - 1, known: last.seq },
+        ),
     ];
     for (what, edit, problem) in cases {
         let copy = copy(directory.path());

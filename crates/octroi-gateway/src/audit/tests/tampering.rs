@@ -11,7 +11,8 @@ use super::support::{
 };
 use crate::audit::format::{Header, put_frame, segment_path, segments};
 use crate::audit::{
-    Durability, LogReader, Options, Problem, PurgeLimits, Purged, VerifyOptions, check_proof, prove, verify,
+    Durability, LogProblem, LogReader, Options, PurgeLimits, Purged, VerifyOptions, check_proof, prove,
+    verify,
 };
 
 async fn small_log() -> (TempDir, Vec<FramePosition>) {
@@ -35,7 +36,7 @@ async fn every_byte_of_every_record_counts() {
             let copy = copy(directory.path());
             change(&there(copy.path(), frame), |bytes| bytes[at] ^= 1 << (at % 8));
             let found = check(copy.path()).problems;
-            let first = found.first().map(Problem::record);
+            let first = found.first().map(LogProblem::record);
             assert_eq!(first, Some(frame.seq), "byte {at} of {frame:?}: {found:?}");
         }
     }
@@ -51,7 +52,7 @@ async fn every_byte_of_every_header_counts() {
             change(&there(copy.path(), first), |bytes| bytes[at] ^= 1 << (at % 8));
             let found = check(copy.path()).problems;
             // A wrong number may make others look wrong, but never an earlier one.
-            let record = found.first().map(Problem::record);
+            let record = found.first().map(LogProblem::record);
             let is_near = record.is_some_and(|record| record >= first.seq);
             assert!(is_near || (record.is_some() && first.seq == 1), "byte {at} of {file:?}: {found:?}");
         }
@@ -67,9 +68,9 @@ async fn a_record_that_is_gone_is_missed() {
         let found = check(copy.path()).problems;
         let is_last = frame.seq == frames.len() as u64;
         let expected = if is_last {
-            Problem::CutOff { last: frame.seq - 1, known: frame.seq }
+            LogProblem::CutOff { last: frame.seq - 1, known: frame.seq }
         } else {
-            Problem::Missing { first: frame.seq, last: frame.seq }
+            LogProblem::Missing { first: frame.seq, last: frame.seq }
         };
         assert_eq!(found, [expected], "{frame:?}");
     }
@@ -84,7 +85,7 @@ async fn records_that_changed_places_are_found() {
             bytes[pair[0].from..pair[1].until].rotate_left(pair[0].until - pair[0].from);
         });
         let found = check(copy.path()).problems;
-        let expected = Problem::OutOfOrder { expected: pair[0].seq, found: pair[1].seq };
+        let expected = LogProblem::OutOfOrder { expected: pair[0].seq, found: pair[1].seq };
         assert_eq!(found, [expected], "{pair:?}");
     }
 }
@@ -99,11 +100,11 @@ async fn a_segment_that_is_gone_is_missed() {
         let copy = copy(directory.path());
         fs::remove_file(there(copy.path(), inside[0])).unwrap();
         let expected = if first == 1 {
-            Problem::Beginning { seq: last + 1 }
+            LogProblem::Beginning { seq: last + 1 }
         } else if last == frames.len() as u64 {
-            Problem::CutOff { last: first - 1, known: last }
+            LogProblem::CutOff { last: first - 1, known: last }
         } else {
-            Problem::SegmentMissing { segment: file.number, first, last }
+            LogProblem::SegmentMissing { segment: file.number, first, last }
         };
         assert_eq!(check(copy.path()).problems, [expected], "{file:?}");
     }
@@ -112,7 +113,7 @@ async fn a_segment_that_is_gone_is_missed() {
         fs::remove_file(copy.path().join(file.path.file_name().unwrap())).unwrap();
     }
     let known = frames.len() as u64;
-    assert_eq!(check(copy.path()).problems, [Problem::CutOff { last: 0, known }]);
+    assert_eq!(check(copy.path()).problems, [LogProblem::CutOff { last: 0, known }]);
 }
 
 #[tokio::test]
@@ -128,8 +129,8 @@ async fn every_truncation_is_found() {
         let last = inside[0].seq - 1 + whole as u64;
         let is_torn = inside.iter().any(|frame| frame.from < length && length < frame.until);
         let segment = segments(directory.path()).unwrap().len();
-        let torn = Problem::Torn { seq: last + 1, segment: u32::try_from(segment).unwrap() };
-        let cut_off = Problem::CutOff { last, known };
+        let torn = LogProblem::Torn { seq: last + 1, segment: u32::try_from(segment).unwrap() };
+        let cut_off = LogProblem::CutOff { last, known };
         let expected = if is_torn { vec![torn, cut_off] } else { vec![cut_off] };
         assert_eq!(check(copy.path()).problems, expected, "{length}");
     }
@@ -161,9 +162,9 @@ async fn checkpoints_cannot_be_forged() {
     let forged = format!("{}\n", claimed.sign(&stranger));
     let end = text.find("\n\nocto").map_or(text.find("\n\noctroi").unwrap() + 2, |end| end + 2);
     fs::write(&path, format!("{forged}{}", &text[end..])).unwrap();
-    assert_eq!(check(directory.path()).problems, [Problem::ForgedCheckpoint { size: claimed.size }]);
+    assert_eq!(check(directory.path()).problems, [LogProblem::ForgedCheckpoint { size: claimed.size }]);
     fs::write(&path, format!("nonsense\n\nmore\n\n{text}")).unwrap();
-    assert_eq!(check(directory.path()).problems, [Problem::UnreadableCheckpoint { place: 1 }]);
+    assert_eq!(check(directory.path()).problems, [LogProblem::UnreadableCheckpoint { place: 1 }]);
     // A torn one at the end is harmless.
     fs::write(&path, format!("{text}{}", &text[..40])).unwrap();
     assert!(check(directory.path()).is_intact());
@@ -176,7 +177,7 @@ async fn checkpoints_cannot_be_forged() {
     fs::remove_file(&last.path).unwrap();
     assert!(check(directory.path()).is_intact(), "a bare chain cannot know");
     let found = verify(directory.path(), &options).unwrap().problems;
-    assert!(matches!(found[..], [Problem::CutOff { known, .. }] if known == report.last_seq), "{found:?}");
+    assert!(matches!(found[..], [LogProblem::CutOff { known, .. }] if known == report.last_seq), "{found:?}");
 }
 
 /// An attacker with access to the disk writes a log that is consistent in itself.
@@ -204,7 +205,7 @@ async fn a_log_that_was_rewritten_does_not_fit_what_was_signed() {
     fs::write(&path, bytes).unwrap();
     assert_eq!(frames.len(), records.len());
     let found = check(directory.path()).problems;
-    assert!(matches!(found[..], [Problem::Rewritten { first: 1, last }] if last >= 4), "{found:?}");
+    assert!(matches!(found[..], [LogProblem::Rewritten { first: 1, last }] if last >= 4), "{found:?}");
     // Opening it notices too, and does not continue it silently.
     let opened = open(directory.path(), &small());
     assert!(!opened.problems.is_empty());

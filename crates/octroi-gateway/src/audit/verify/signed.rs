@@ -10,7 +10,7 @@ use octroi_core::audit::{Checkpoint, PublicKey};
 use super::{PROBLEMS_MAX, witness};
 use crate::audit::checkpoints::NoteReader;
 use crate::audit::error::AuditError;
-use crate::audit::walk::{Problem, Walk};
+use crate::audit::walk::{LogProblem, LogWalk};
 
 /// The signed checkpoints, and how many of them match the log.
 pub(super) struct Signed {
@@ -20,7 +20,7 @@ pub(super) struct Signed {
     next: Option<Checkpoint>,
     witnesses: BTreeMap<u64, Vec<Checkpoint>>,
     /// Problems found while reading ahead.
-    problems: Vec<Problem>,
+    problems: Vec<LogProblem>,
     n_matched: u64,
     until: u64,
     node: Option<String>,
@@ -62,7 +62,7 @@ impl Signed {
     }
 
     /// Compares the log with every checkpoint at this position.
-    pub(super) fn compare(&mut self, walk: &mut Walk, problems: &mut Vec<Problem>) {
+    pub(super) fn compare(&mut self, walk: &mut LogWalk, problems: &mut Vec<LogProblem>) {
         let last = walk.last();
         while self.next.as_ref().is_some_and(|next| next.size <= last) {
             if let Some(checkpoint) = self.next.take() {
@@ -77,7 +77,7 @@ impl Signed {
         }
     }
 
-    fn hold_against(&mut self, checkpoint: &Checkpoint, walk: &mut Walk, problems: &mut Vec<Problem>) {
+    fn hold_against(&mut self, checkpoint: &Checkpoint, walk: &mut LogWalk, problems: &mut Vec<LogProblem>) {
         // Purged records cannot be compared.
         if checkpoint.size != walk.last() {
             return;
@@ -90,7 +90,7 @@ impl Signed {
             // After a known problem, a mismatch is expected.
             walk.is_tainted = true;
             if problems.len() < PROBLEMS_MAX {
-                problems.push(Problem::Rewritten { first: self.until + 1, last: checkpoint.size });
+                problems.push(LogProblem::Rewritten { first: self.until + 1, last: checkpoint.size });
             }
         }
     }
@@ -121,23 +121,23 @@ impl Signed {
     }
 
     /// Reports whether records are missing at the end, and the problems of checkpoints.
-    pub(super) fn finish(&mut self, last: u64, problems: &mut Vec<Problem>) {
+    pub(super) fn finish(&mut self, last: u64, problems: &mut Vec<LogProblem>) {
         let mut known = self.witnesses.last_key_value().map_or(0, |(size, _)| *size);
         while let Some(next) = self.next.take() {
             known = known.max(next.size);
             self.advance();
         }
         if known > last {
-            problems.push(Problem::CutOff { last, known });
+            problems.push(LogProblem::CutOff { last, known });
         }
         problems.append(&mut self.problems);
     }
 }
 
 /// The problem of an invalid note.
-fn bad(note: &str, place: u64) -> Problem {
+fn bad(note: &str, place: u64) -> LogProblem {
     match Checkpoint::claimed(note) {
-        Some(claimed) => Problem::ForgedCheckpoint { size: claimed.size },
-        None => Problem::UnreadableCheckpoint { place },
+        Some(claimed) => LogProblem::ForgedCheckpoint { size: claimed.size },
+        None => LogProblem::UnreadableCheckpoint { place },
     }
 }

@@ -1,6 +1,6 @@
 //! Cedar policies: loaded for some tools, and asked about a call.
 
-use octroi_cedar::{Agent, Policies, Request, Schema, SessionState, Tool, ToolShape};
+use octroi_cedar::{Agent, CallToJudge, Policies, Schema, SessionState, Tool, ToolShape};
 use octroi_core::PrincipalKind;
 use octroi_core::arguments;
 use octroi_core::facts::Facts;
@@ -51,7 +51,7 @@ pub(crate) fn run(input: &[u8], meter: &mut Meter<'_>) {
     let Ok((value, exactness)) = arguments::read_exactly(body.as_bytes()) else { return };
     let facts = || Facts::of(&value, body.len() as u64, Some("/project"));
     meter("ask Cedar policies", text.len() + body.len(), &mut || {
-        let judgement = policies.judge(&Request {
+        let judgement = policies.judge(&CallToJudge {
             agent: Agent { id: "a", kind: PrincipalKind::Agent, profile: "guarded" },
             tool: Tool {
                 server: "files",

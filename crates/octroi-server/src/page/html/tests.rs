@@ -45,7 +45,7 @@ fn visible(text: &str) -> String {
 }
 
 /// Arguments in which everything is this text.
-fn shown(text: &str) -> ShownArguments {
+fn arguments(text: &str) -> ShownArguments {
     let masked = MaskedValue { path: format!("/{text}"), kind: "password", length: 5 };
     let other_params = Some(serde_json::json!({"_meta": { text: text }}).to_string());
     let text = serde_json::json!({ text: text }).to_string();
@@ -55,7 +55,7 @@ fn shown(text: &str) -> ShownArguments {
 /// Every page about an approval in which everything is this text.
 fn pages(text: &str) -> Vec<String> {
     let mut approval = approval(text);
-    let shown = shown(text);
+    let shown = arguments(text);
     let mut pages =
         vec![question(&approval, &shown, text, 0), sign_in(&approval.id, Some(text)), problem("Sorry", text)];
     for state in ApprovalState::ALL {

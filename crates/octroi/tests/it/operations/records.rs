@@ -67,6 +67,19 @@ async fn one_record(
         return answer;
     }
     let [record] = found[..] else { panic!("{name}: {records:#?}") };
+    // Nothing else is recorded beside it, except that an agent's tool is recorded as a call, too, and that Octroi
+    // notices a tool that it has just forgotten.
+    let others: Vec<&str> = records
+        .iter()
+        .filter_map(|record| record["kind"].as_str())
+        .filter(|kind_word| *kind_word != kind.as_str())
+        .collect();
+    let expected: &[&str] = match face {
+        Face::Management if name == "pins_forget" => &["tool_definition_changed"],
+        Face::Management => &[],
+        Face::Agent => &["tool_invocation_start", "tool_invocation_end"],
+    };
+    assert_eq!(others, expected, "{name}: {records:#?}");
     let context = &record["context"];
     assert_eq!(context["operation"], name, "{record}");
     for member in ["before", "after"] {

@@ -111,7 +111,21 @@ async fn agents_propose_only_where_they_may() {
     gateway.rewrite_config(&two_agents("profile = \"open\"\nproposals = true"));
     let (code, output) = sh(gateway.directory(), "octroi reload").await;
     assert_eq!(code, Some(0), "{output}");
-    for n in 0..20 {
+    // Nobody is asked about a proposal, whatever the profile: a person decides about it anyway.
+    for (n, profile) in ["strict", "guarded", "open"].into_iter().enumerate() {
+        gateway.rewrite_config(&two_agents(&format!("profile = \"{profile}\"\nproposals = true")));
+        let (code, output) = sh(gateway.directory(), "octroi reload --yes").await;
+        assert_eq!(code, Some(0), "{profile}: {output}");
+        let checked = done(&agent, "policy_check", json!({"tool": "peer.touch"})).await;
+        assert_eq!(checked["agent"], "tester", "{profile}");
+        let proposal = json!({"source": "", "rationale": profile});
+        let proposed = done(&agent, "policy_propose", proposal).await;
+        assert_eq!(proposed["status"], "proposed", "{profile}");
+        if n > 0 {
+            done(&agent, "policy_withdraw", json!({"id": proposed["id"]})).await;
+        }
+    }
+    for n in 1..20 {
         let arguments = json!({"source": "", "rationale": n.to_string()});
         done(&agent, "policy_propose", arguments).await;
     }
@@ -120,7 +134,7 @@ async fn agents_propose_only_where_they_may() {
     let long = json!({"source": "#".repeat(70_000), "rationale": ""});
     assert!(refused(&agent, "policy_propose", long).await.contains("65536 bytes"));
     let (_, output) = sh(gateway.directory(), "octroi policy proposals --agent tester | tail -n 1").await;
-    assert!(output.contains("proposed") && output.ends_with("tester  0"), "{output}");
+    assert!(output.contains("proposed") && output.ends_with("tester  strict"), "{output}");
     // An agent's text cannot send control sequences to a person's terminal.
     let other = as_holder(&gateway, OTHER_TOKEN, Era::Modern).await;
     let sly = json!({"source": "# \u{202e}x\u{1b}[2J", "rationale": "a\u{1b}[2Jb\nc"});

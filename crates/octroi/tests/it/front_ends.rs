@@ -1,4 +1,4 @@
-//! Every door is a gate: what reaches a server was decided and recorded, as it was sent.
+//! Every transport leads through the gates: what reaches a server was decided and recorded, as it was sent.
 
 use std::path::Path;
 use std::time::Duration;

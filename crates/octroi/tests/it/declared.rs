@@ -1,4 +1,4 @@
-//! What a shared process is told about its clients.
+//! The capabilities of its clients that are declared to a shared process.
 
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
