@@ -52,6 +52,10 @@ async fn tables_have_the_keys_as_headings_and_fit_the_terminal() {
             assert!(keys.iter().any(|known| known.starts_with(&key)), "{arguments:?}: {word} in {keys:?}");
         }
     }
+    let records = command(&gateway, 0, &["audit", "list", "-n", "20"]).await;
+    assert!(records.lines().all(|line| line.chars().count() <= 80), "{records}");
+    let heading: Vec<&str> = records.lines().next().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(heading, ["SEQ", "AT", "AGENT", "DECISION", "TOOL", "DURATION", "MS", "REASON"], "{records}");
     gateway.stop().await;
 }
 

@@ -1,4 +1,4 @@
-//! A record in one line.
+//! A record in one line, and records in a table.
 
 use std::borrow::Cow;
 
@@ -6,38 +6,85 @@ use octroi_api::operations::audit::AuditRecord;
 use octroi_core::approval::ApprovalState;
 use octroi_core::audit::{ActorKind, Kind, Level};
 use octroi_core::time::show_time;
-use owo_colors::OwoColorize as _;
+use owo_colors::{OwoColorize as _, Style};
 use serde_json::Value;
 
 use crate::printer::visible;
+use crate::table::{Cell, Column, Table};
+
+/// One row for each record.
+pub(super) fn table(records: &[AuditRecord]) -> Table {
+    let mut table = Table::new(&[
+        Column::number("seq"),
+        Column::text("at"),
+        Column::text("agent"),
+        Column::text("decision"),
+        Column::text("tool"),
+        Column::number("duration_ms"),
+        Column::sentence("reason"),
+    ]);
+    for record in records {
+        let (outcome, is_good) = outcome(record);
+        table.row([
+            record.seq.to_string().into(),
+            Cell::new(to_the_second(&at(record))).styled(Style::new().dimmed()),
+            who(record).into(),
+            Cell::new(outcome).styled(style(record, is_good)),
+            what(record).into(),
+            duration_ms(record).map(|ms| ms.to_string()).unwrap_or_default().into(),
+            reason(record).unwrap_or_default().into(),
+        ]);
+    }
+    table
+}
+
+/// `2027-01-31T12:00:00.000Z` without its fraction, which is of no use in a table.
+fn to_the_second(time: &str) -> String {
+    let (second, _) = time.split_once('.').unwrap_or((time, ""));
+    format!("{}Z", second.trim_end_matches('Z').replace('T', " "))
+}
 
 /// Number, time, agent, outcome, tool, duration and reason.
 pub(super) fn line(record: &AuditRecord) -> String {
-    let at_ms = i64::try_from(record.at_ms.unwrap_or_default()).unwrap_or(i64::MAX);
     let (outcome, is_good) = outcome(record);
     let outcome = format!("{outcome:<18}");
-    let outcome = match (is_good, record.level.as_deref().and_then(Level::parse)) {
-        (true, _) => outcome.green().to_string(),
-        (false, Some(Level::Info)) => outcome.cyan().to_string(),
-        (false, Some(Level::Error)) => outcome.red().bold().to_string(),
-        (false, Some(Level::Warn) | None) => outcome.red().to_string(),
-    };
-    let duration = record.context.get("duration_ms").and_then(Value::as_u64);
-    let duration = duration.map(|ms| format!(" {ms} ms")).unwrap_or_default();
-    let after = |name: &str| record.context.get("after")?.get(name)?.as_str();
-    let reason = ["reason", "quota", "state"].iter().find_map(|name| in_context(record, name));
-    // A change records the state after it.
-    let reason = reason.or_else(|| after("state").or_else(|| after("status"))).map(str::to_owned);
-    let reason = persons_word(record).or(reason);
-    let reason = reason.map(|reason| format!("  {}", visible(&reason))).unwrap_or_default();
+    let outcome = outcome.style(style(record, is_good));
+    let duration = duration_ms(record).map(|ms| format!(" {ms} ms")).unwrap_or_default();
+    let reason = reason(record).map(|reason| format!("  {}", visible(&reason))).unwrap_or_default();
     let line = format!(
         "{:>7}  {}  {:<12}  {outcome}  {}{duration}{reason}",
         record.seq,
-        show_time(at_ms).dimmed(),
+        at(record).dimmed(),
         visible(&who(record)),
         visible(&what(record)),
     );
     line.trim_end().to_owned()
+}
+
+fn at(record: &AuditRecord) -> String {
+    show_time(i64::try_from(record.at_ms.unwrap_or_default()).unwrap_or(i64::MAX))
+}
+
+fn style(record: &AuditRecord, is_good: bool) -> Style {
+    match (is_good, record.level.as_deref().and_then(Level::parse)) {
+        (true, _) => Style::new().green(),
+        (false, Some(Level::Info)) => Style::new().cyan(),
+        (false, Some(Level::Error)) => Style::new().red().bold(),
+        (false, Some(Level::Warn) | None) => Style::new().red(),
+    }
+}
+
+fn duration_ms(record: &AuditRecord) -> Option<u64> {
+    record.context.get("duration_ms").and_then(Value::as_u64)
+}
+
+/// Why it was decided like this: what a person said, else the reason or the state after a change.
+fn reason(record: &AuditRecord) -> Option<String> {
+    let after = |name: &str| record.context.get("after")?.get(name)?.as_str();
+    let reason = ["reason", "quota", "state"].iter().find_map(|name| in_context(record, name));
+    // A change records the state after it.
+    let reason = reason.or_else(|| after("state").or_else(|| after("status"))).map(str::to_owned);
+    persons_word(record).or(reason)
 }
 
 /// A text from the context of a record; its members depend on the kind.
@@ -159,6 +206,12 @@ mod tests {
 
     fn record(members: Value) -> AuditRecord {
         serde_json::from_value(members).unwrap()
+    }
+
+    #[test]
+    fn tables_have_no_fractions_of_seconds() {
+        assert_eq!(to_the_second("2027-01-31T12:00:00.123Z"), "2027-01-31 12:00:00Z");
+        assert_eq!(to_the_second("2027-01-31T12:00:00Z"), "2027-01-31 12:00:00Z");
     }
 
     #[test]

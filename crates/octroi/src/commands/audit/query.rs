@@ -6,7 +6,7 @@ use octroi_api::operations::audit::{
     AuditShowRequest,
 };
 
-use super::lines::line;
+use super::lines::{line, table};
 use super::{moment, tool_pattern};
 use crate::cli::audit::{ListRecords, RecordFilter, ShowRecords};
 use crate::client::{Client, unreadable};
@@ -25,16 +25,15 @@ pub(super) async fn list(options: &ListRecords) -> Result<(), Failure> {
     };
     let mut n_left = options.n_max;
     let mut n_behind = 0;
+    let mut records = Vec::new();
     while n_left > 0 {
         request.limit = Some(n_left.min(PAGE));
         let found = search(&client, &request).await?;
-        for record in &found.records {
-            if options.target.json {
-                printer::json(record);
-            } else {
-                printer::data(&line(record));
-            }
-            n_left = n_left.saturating_sub(1);
+        n_left = n_left.saturating_sub(u64::try_from(found.records.len()).unwrap_or(u64::MAX));
+        if options.target.json {
+            found.records.iter().for_each(printer::json);
+        } else {
+            records.extend(found.records);
         }
         n_behind = n_behind.max(found.behind);
         // A page may be short though there are more.
@@ -42,6 +41,9 @@ pub(super) async fn list(options: &ListRecords) -> Result<(), Failure> {
             Some(next) => request.before = Some(next),
             None => break,
         }
+    }
+    if !records.is_empty() {
+        printer::table(&table(&records));
     }
     if n_left == options.n_max {
         printer::say("no record matches");
