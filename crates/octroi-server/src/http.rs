@@ -126,7 +126,7 @@ async fn post<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     // Boxed, because it is passed from future to future, and those are moved themselves.
     let post = match read_params(&envelope) {
         Ok(params) => {
-            let base = endpoint.access.client_base(connection.address, headers);
+            let base = endpoint.access.client_base(connection.address, &headers);
             Box::new(Post { endpoint, frontend, principal, envelope, params, base, _held: held })
         }
         Err(error) => {

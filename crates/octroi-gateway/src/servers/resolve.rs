@@ -12,7 +12,6 @@ use octroi_mcp::params::Params;
 use octroi_mcp::translate::Subject;
 use octroi_mcp::{Method, RpcError, check_names, code, task};
 use octroi_upstream::leave_worker;
-use serde_json::json;
 
 use super::Servers;
 use super::silent::SilentServer;

@@ -160,7 +160,7 @@ impl HttpCall {
         match message.kind() {
             Kind::Response => {
                 let is_own = message.id().as_ref().and_then(Id::as_number) == Some(self.id);
-                if let State::Streaming { session, .. } = &self.state
+                if let HttpCallState::Streaming { session, .. } = &self.state
                     && lost_session::is_session_error(session, &message)
                 {
                     return Received::SessionLost(Arc::clone(session), is_own.then_some(message));
@@ -196,7 +196,8 @@ impl HttpCall {
     /// Opens a new session and sends the request again, unless the server may have looked at it.
     fn send_again(&mut self, session: Arc<LegacySession>, answer: Option<Envelope>) {
         let (link, method, unread) = (Arc::clone(&self.link), self.method.clone(), self.unread.take());
-        self.state = State::Sending(Box::pin(send_again(link, self.id, method, session, unread, answer)));
+        self.state =
+            HttpCallState::Sending(Box::pin(send_again(link, self.id, method, session, unread, answer)));
     }
 
     /// Resumes a broken stream where the server supports it (legacy, events with ids).

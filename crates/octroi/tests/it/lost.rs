@@ -160,7 +160,7 @@ async fn an_older_copy_of_the_log_is_noticed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_older_database_is_noticed_and_the_log_has_what_it_lacks() {
-    let config = entry(directory.path());
+    let config = stdio_entry("peer", &[]);
     let gateway = TestGateway::start(&octroi(), &config).await;
     let (directory, _) = gateway.stop_and_keep().await;
     let data = directory.path().join("data");
