@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::shell::{Failure, output, root, run_long, say, target};
 
@@ -10,6 +11,9 @@ const NODE: [&str; 3] = ["tests/conformance", "tests/peers/node", "tests/coding-
 /// Virtual environments below `target/peers`, and their requirements.
 const PYTHON: [(&str, &str); 2] =
     [("v1", "tests/peers/python/requirements-v1.txt"), ("v2", "tests/peers/python/requirements-v2.txt")];
+/// How long to wait before a registry is asked again.
+const ASK_AGAIN_AFTER: [Duration; 3] =
+    [Duration::from_secs(5), Duration::from_secs(20), Duration::from_secs(60)];
 
 /// Installs what is missing or has changed.
 pub(crate) fn install() -> Result<(), Failure> {
@@ -33,7 +37,7 @@ pub(crate) fn install() -> Result<(), Failure> {
         let stamp = directory.join("node_modules/.octroi-installed");
         fresh(&stamp, &directory.join("package-lock.json"), || {
             say(&format!("npm ci in {}", relative_path(&directory)));
-            run_long(
+            patiently(
                 Command::new("npm")
                     .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
                     .current_dir(&directory),
@@ -46,7 +50,7 @@ pub(crate) fn install() -> Result<(), Failure> {
         fresh(&environment.join(".octroi-installed"), &requirements, || {
             say(&format!("pip install -r {}", relative_path(&requirements)));
             run_long(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-            run_long(
+            patiently(
                 Command::new(environment.join("bin/pip"))
                     .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
                     .arg(&requirements),
@@ -54,6 +58,18 @@ pub(crate) fn install() -> Result<(), Failure> {
         })?;
     }
     Ok(())
+}
+
+/// Runs what asks a registry: a registry that fails once is asked again.
+fn patiently(command: &mut Command) -> Result<(), Failure> {
+    for wait in ASK_AGAIN_AFTER {
+        match run_long(command) {
+            Ok(()) => return Ok(()),
+            Err(failure) => say(&format!("{}; again in {} s", failure.message, wait.as_secs())),
+        }
+        std::thread::sleep(wait);
+    }
+    run_long(command)
 }
 
 fn check_program(program: &str, argument: &str, hint: &str) -> Result<(), Failure> {
