@@ -76,15 +76,15 @@ impl<'a> Walk<'a> {
                 let mut names = Vec::new();
                 for (name, value) in members {
                     self.take(schemas.len())?;
-                    let named: Vec<&Value> =
+                    let properties: Vec<&Value> =
                         schemas.iter().filter_map(|schema| schema.get("properties")?.get(name)).collect();
-                    if named.is_empty() && is_listed && !has_patterns {
+                    if properties.is_empty() && is_listed && !has_patterns {
                         names.push(name.as_str());
                         continue;
                     }
                     let rest =
                         || schemas.iter().filter_map(|schema| schema.get("additionalProperties")).collect();
-                    let of_member = if named.is_empty() { rest() } else { named };
+                    let of_member = if properties.is_empty() { rest() } else { properties };
                     let found = self.unnamed(&of_member, value, cut(name), Level::Inner)?;
                     if found.is_some() {
                         return Ok(found);
