@@ -28,8 +28,8 @@ fn kept_inputs_cost_what_they_may() {
         let test = "replay::kept_inputs_cost_what_they_may";
         let output =
             Command::new(program).args(["--exact", test, "--nocapture"]).env(ALONE, "1").output().unwrap();
-        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        assert!(output.status.success() && text[0].contains("1 passed"), "{}", text.concat());
+        let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(output.status.success() && printed[0].contains("1 passed"), "{}", printed.concat());
         return;
     }
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
@@ -67,6 +67,7 @@ fn kept_inputs_cost_what_they_may() {
 }
 
 /// Begins to measure the peak again; returns what is resident now.
+#[expect(clippy::unwrap_used, reason = "a test cannot go on without it")]
 fn forget_peak() -> u64 {
     // Documented in proc(5).
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
@@ -74,6 +75,7 @@ fn forget_peak() -> u64 {
 }
 
 /// A size from `/proc/self/status`, in bytes.
+#[expect(clippy::unwrap_used, reason = "a test cannot go on without it")]
 fn resident(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();
@@ -81,7 +83,6 @@ fn resident(name: &str) -> u64 {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "no other test may run beside it")]
 fn the_measure_of_memory_sees_what_is_held() {
     if std::env::var_os(ALONE).is_some() {
         return;
