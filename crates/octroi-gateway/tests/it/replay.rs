@@ -28,7 +28,8 @@ fn kept_inputs_cost_what_they_may() {
         let test = "replay::kept_inputs_cost_what_they_may";
         let output =
             Command::new(program).args(["--exact", test, "--nocapture"]).env(ALONE, "1").output().unwrap();
-        let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let printed =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         assert!(output.status.success() && printed[0].contains("1 passed"), "{}", printed.concat());
         return;
     }
