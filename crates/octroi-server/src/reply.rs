@@ -149,7 +149,14 @@ pub(crate) fn refusal(refusal: AccessRefusal) -> Reply {
             "the Host is not allowed; add it to `allowed_hosts` under [server] if Octroi is reached by that name",
         ),
     };
-    let mut reply = refuse(None, &ApiError::new(code, message));
+    let error = ApiError::new(code, message);
+    let error = match refusal {
+        AccessRefusal::NoToken | AccessRefusal::UnknownToken => error,
+        AccessRefusal::Service => error.with_hint("use the token of an agent"),
+        // Nobody knows yet who asks, and it may be an agent.
+        AccessRefusal::Origin | AccessRefusal::Host => error.for_agent(),
+    };
+    let mut reply = refuse(None, &error);
     if code == ErrorCode::Unauthenticated {
         let challenge = match refusal {
             AccessRefusal::UnknownToken => "Bearer realm=\"octroi\", error=\"invalid_token\"",

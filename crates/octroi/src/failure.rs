@@ -97,7 +97,7 @@ impl Failure {
 
 impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
-        let hint = Some(error.hint().to_owned()).filter(|hint| !hint.is_empty());
+        let hint = Some(error.hint_for_person().to_owned()).filter(|hint| !hint.is_empty());
         // Not of the command line: nobody sees the schema of an operation there.
         let is_of_schema = matches!(error.code, ErrorCode::InvalidArguments | ErrorCode::InvalidParams);
         let hint = hint.filter(|hint| !(is_of_schema && hint == error.code.spec().hint));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::table::{Table, line_width};
+use crate::table::{Table, table_width};
 
 /// A count with its noun.
 pub(crate) use octroi_core::count;
@@ -55,7 +55,7 @@ pub(crate) fn is_still_read(text: &str) -> bool {
 
 /// Prints a table, as wide as the terminal.
 pub(crate) fn table(table: &Table) {
-    table.lines(line_width()).iter().for_each(|line| data(line));
+    table.lines(table_width()).iter().for_each(|line| data(line));
 }
 
 /// Prints a label and its value, aligned.

@@ -152,10 +152,19 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// How wide lines may be: as the terminal, or 80 columns where there is none.
+/// How wide texts may be: as the terminal, or 80 columns where there is none.
 pub(crate) fn line_width() -> usize {
-    let terminal = terminal_size::terminal_size_of(std::io::stdout());
-    terminal.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0)).max(WIDTH_MIN)
+    terminal_width().unwrap_or(USUAL_WIDTH)
+}
+
+/// How wide tables may be: as the terminal. In a file or a pipe nothing is cut, because programs read it.
+pub(crate) fn table_width() -> usize {
+    terminal_width().unwrap_or(usize::MAX)
+}
+
+fn terminal_width() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(width.0).max(WIDTH_MIN))
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::{ErrorCode, Exit};
 
+/// Begins a hint that an agent passes on to its user.
+const FOR_PERSON: &str = "a person can go on with this: ";
+
 /// Why an operation failed. Never contains a secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
@@ -44,6 +47,12 @@ impl ApiError {
         self
     }
 
+    /// Sets the hint to what a person can do, for an agent that can only pass it on.
+    #[must_use]
+    pub fn with_hint_for_person(self, hint: &str) -> Self {
+        self.with_hint(format!("{FOR_PERSON}{hint}"))
+    }
+
     /// The same error for an agent, with the hint for agents.
     #[must_use]
     pub fn for_agent(mut self) -> Self {
@@ -61,6 +70,11 @@ impl ApiError {
     /// How to fix it.
     pub fn hint(&self) -> &str {
         self.hint.as_deref().unwrap_or(self.code.spec().hint)
+    }
+
+    /// How a person fixes it, also if the error was made for an agent.
+    pub fn hint_for_person(&self) -> &str {
+        self.hint().trim_start_matches(FOR_PERSON)
     }
 
     /// The exit status of a command that fails with it.

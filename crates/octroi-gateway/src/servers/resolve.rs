@@ -189,8 +189,7 @@ impl Servers {
             return error;
         };
         let message = format!("unknown tool `{tool}`: server `{server}` has no tools: {reason} ({hint})");
-        let error = ApiError::new(ErrorCode::ServerUnavailable, message)
-            .with_hint(format!("a person can go on with this: {hint}"));
+        let error = ApiError::new(ErrorCode::ServerUnavailable, message).with_hint_for_person(&hint);
         // The number says that the tool is unknown, as it does for every other one.
         RpcError { code: code::INVALID_PARAMS, ..rpc_error(&error.with_detail("server", server.to_string())) }
     }

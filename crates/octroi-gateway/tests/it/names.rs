@@ -28,8 +28,10 @@ fn names_of_members_and_of_arguments_are_compared_by_one_rule() {
         let whole = Span { start: 0, end: object.len() };
         let in_message = octroi_mcp::check_names(object.as_bytes(), whole, &["name"]).is_err();
         let schema = ArgumentSchema::new(&json!({ "properties": { "name": {} } })).unwrap();
-        let arguments = octroi_core::arguments::read(object.as_bytes()).unwrap();
-        let in_arguments = schema.complaint(&arguments, object.len() as u64, Strictness::Schema).is_some();
+        // Two names in full are refused when they are read, one beside a name of the schema when it is checked.
+        let in_arguments = octroi_core::arguments::read(object.as_bytes()).map_or(true, |arguments| {
+            schema.complaint(&arguments, object.len() as u64, Strictness::Schema).is_some()
+        });
         assert_eq!((in_message, in_arguments), (is_same, is_same), "{other:?}");
     }
 }

@@ -435,9 +435,9 @@ async fn a_start_at_a_terminal_asks_its_person() {
             tokio::time::sleep(NOTICED).await;
             assert!(!touched.exists(), "{answer:?}: a program ran");
         }
+        let all = records(&directory.join("data"), &[]).await;
         script.kill().await.expect("it ends");
         until("the end", async || !directory.join("data/endpoint").exists()).await;
-        let all = records(&directory.join("data"), &[]).await;
         let last =
             of_kind(&all, "config_reloaded").last().map(|record| record["context"]["accepted"].clone());
         assert_eq!(last == Some(json!("terminal")), is_accepted, "{answer:?}: {last:?}");

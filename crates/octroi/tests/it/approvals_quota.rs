@@ -9,6 +9,7 @@ use octroi_testkit::gateway::TestGateway;
 use serde_json::{Value, json};
 
 use crate::approvals::{asked, pending};
+use crate::audit::records;
 use crate::forgery::send_once;
 use crate::harness::{connect, octroi, stdio_entry};
 use crate::manage::command;
@@ -19,7 +20,7 @@ const ERAS: [Era; 2] = [Era::Modern, Era::Legacy("2025-11-25")];
 fn one_at_a_time() -> String {
     let entry = stdio_entry("peer", &[]);
     format!(
-        "{entry}tools_override = {{ slow = {{ risk = \"low\" }}, add = {{ risk = \"low\" }} }}\n\
+        "{entry}tools_override = {{ slow = {{ risk = \"low\", side_effects = [] }}, add = {{ risk = \"low\", side_effects = [] }} }}\n\
          risk_overrides = {{ echo = \"high\", ask = \"high\" }}\n[policy]\nprofile = \"guarded\"\n\
          [approvals]\nwait = \"200ms\"\n[[quotas]]\nname = \"one\"\nagent = \"*\"\nmax_in_flight = 1\n"
     )
@@ -59,8 +60,9 @@ async fn a_full_quota_leaves_the_grant_valid() {
         assert_eq!(slow.as_deref(), Ok("done after 30 steps"), "{era:?}");
         when_full(&agent, false).await;
         assert_eq!(echo().await.expect("a result")["content"][0]["text"], "x", "{era:?}");
-        let n_calls = agent.call_text("peer_calls_count", json!({})).await.expect("a count");
-        assert_eq!(n_calls, (n_before + 1).to_string(), "{era:?}: once");
+        let made = ["--tool", "mcp:peer:echo", "--kind", "tool_invocation_start"];
+        let made = records(&gateway.directory().join("data"), &made).await;
+        assert_eq!(made.len(), n_before + 1, "{era:?}: once");
         let shown = command(&gateway, 0, &["approvals", "show", &id]).await;
         assert!(shown.contains("done") && shown.contains("completed"), "{era:?}: {shown}");
     }

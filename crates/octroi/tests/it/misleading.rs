@@ -307,18 +307,18 @@ async fn servers_that_do_not_run_say_why() {
         expect![[r#"
             $ octroi list
             NAME     STATE     HEALTH   TRANSPORT  TOOLS  ERROR
-            ends     failed    unknown  stdio          0  the server ended: exit status: 3;…
+            ends     failed    unknown  stdio          0  the server ended: exit status: 3; last output: secret of the log
             manual   stopped   unknown  stdio          0
-            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: th…
+            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: there is no such file
             off      disabled  unknown  stdio          0
             peer     running   healthy  stdio         16
             [exit 0]
             $ octroi status
             http://ADDRESS/mcp  1 of 5 servers running
             NAME     STATE     HEALTH   TRANSPORT  TOOLS  ERROR
-            ends     failed    unknown  stdio          0  the server ended: exit status: 3;…
+            ends     failed    unknown  stdio          0  the server ended: exit status: 3; last output: secret of the log
             manual   stopped   unknown  stdio          0
-            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: th…
+            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: there is no such file
             off      disabled  unknown  stdio          0
             peer     running   healthy  stdio         16
             error: 2 of 5 servers failed: ends, missing

@@ -121,19 +121,19 @@ async fn the_command_line_lists_tools() {
         two_calls_count      low
         two_cancelled_count  low
         two_echo             low                                   nobody needs it twice
-        two_fail             low
+        two_fail             medium      unknown
         two_grow             high        data.write
-        two_image            low
-        two_link             low
+        two_image            medium      unknown
+        two_link             high        data.write
         two_log              medium      data.write, network.http
         two_protocol_error   medium      unknown
         two_roots            medium      unknown
-        two_route            low
+        two_route            medium      unknown
         two_sample           medium      unknown
         two_slow             medium      unknown
-        two_t0001            low
-        two_t0002            low
-        two_t0003            low
+        two_t0001            medium      unknown
+        two_t0002            medium      unknown
+        two_t0003            medium      unknown
         two_touch            critical    fs.delete, payments
         look closer with `octroi tools show TOOL`
     "#]]

@@ -57,7 +57,7 @@ async fn clients_declare_a_limited_amount_about_themselves() {
     let gateway = gateway("").await;
     let large = json!({"experimental": {"x": "y".repeat(100_000)}});
     let refused = send(&gateway, AGENT_TOKEN, "", &initialize(&large)).await;
-    assert_eq!(refused.status, 400);
+    assert_eq!(refused.status, 429);
     assert_eq!(refused.json()["error"]["data"]["code"], "limit_exceeded");
     assert!(refused.headers.get("mcp-session-id").is_none());
 }
