@@ -145,7 +145,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
             say(&format!("{name}: {}\n{}", failure.message, failure.hint));
         }
         let problem = outcome.err().map(|failure| failure.message);
-        results.push(PartResult { name: *name, minutes, problem, elapsed: begun.elapsed() });
+        results.push(PartResult { name, minutes, problem, elapsed: begun.elapsed() });
     }
     let report = report(&day, &commit, &results);
     say(&format!("\nFor docs/soak.md, below \"Last clean run\" if all is clean:\n\n{report}"));

@@ -261,10 +261,9 @@ impl Catalogue {
     pub fn resource(&self, published: &str) -> Result<(ServerKey, String), RpcError> {
         if let Some((server, own)) = uri::resolve(published)
             && let Ok(name) = ServerName::parse(server)
+            && let Some(server) = self.server_named(&name)
         {
-            if let Some(server) = self.server_named(&name) {
-                return Ok((server.clone(), own));
-            }
+            return Ok((server.clone(), own));
         }
         let mut steps = Steps::for_one_uri();
         let mut owners: Vec<&ServerKey> = Vec::new();

@@ -187,8 +187,8 @@ fn two_servers_of_one_name_are_kept_apart() {
     ] {
         let servers: Vec<_> = keys.iter().map(|key| (*key, lists(&["add"], &[key], &[]))).collect();
         let catalogue = catalogue(&servers);
-        let named = catalogue.server_named(&name).map(ToString::to_string);
-        assert_eq!(named.as_deref(), expected, "{keys:?}");
+        let found = catalogue.server_named(&name).map(ToString::to_string);
+        assert_eq!(found.as_deref(), expected, "{keys:?}");
         let resolved = catalogue.resource("octroi-uri://notes/urn:x").ok();
         let resolved = resolved.map(|(server, own)| (server.to_string(), own));
         assert_eq!(resolved, expected.map(|key| (key.to_owned(), "urn:x".to_owned())), "{keys:?}");
