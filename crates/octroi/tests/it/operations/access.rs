@@ -304,7 +304,7 @@ async fn members_see_of_the_servers_what_is_theirs_to_see() {
     let words = "made up by the program";
     let script = json!(["sh", "-c", format!("echo '{words}' >&2; exit 3")]);
     let config = config().replace("command = [\"false\"]", &format!("command = {script}"));
-    let unusable = "[[mcp.servers]]\nname = \"unusable\"\ncommand = [\"${OCTROI_TEST_UNSET_VARIABLE}\"]\n";
+    let unusable = "[[mcp.servers]]\nname = \"Not A Name\"\ncommand = [\"true\"]\n";
     let world = TestSetup::with(&format!("{config}{unusable}")).await;
     let tested = world.person.call("servers_test", json!({"name": "broken"})).await;
     assert!(format!("{tested:?}").contains(words), "{tested:?}");
