@@ -324,7 +324,6 @@ async fn members_see_of_the_servers_what_is_theirs_to_see() {
         let resource = read(client, "resource://servers/list").await;
         assert_eq!(listed["problems"], resource["problems"], "{is_admin}");
         assert_eq!(listed["problems"].as_array().is_some_and(|all| !all.is_empty()), is_admin, "{listed}");
-        assert_eq!(listed["servers"], resource["servers"]);
         assert_eq!(listed["waiting"].is_array(), is_admin, "{listed}");
         assert_eq!(listed["waiting_digest"].is_string(), is_admin, "{listed}");
         let mut answers = vec![listed.clone(), resource];
