@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::BenchResult;
 use crate::http_load::{LoadClient, LoadTarget};
-use crate::process::{BenchGateway, BenchPeer, BenchPolicy, OTHER_TOOLS, http_entry, stdio_entry};
+use crate::process::{
+    BenchGateway, BenchPeer, BenchPolicy, OTHER_TOOLS, OctroiBinary, http_entry, stdio_entry,
+};
 use crate::report::{self, grouped};
 
 const FEW: u64 = 200;
@@ -23,20 +25,27 @@ struct Cost {
     hashes: u64,
 }
 
-/// Prints the difference between many and few calls, so that start and shutdown cancel out.
-pub(crate) async fn instructions() -> BenchResult<()> {
-    report::table(
-        "Instructions",
-        &[
-            "era",
-            "server",
-            "policy",
-            "instructions per call",
-            "of these: answering, deciding, recording",
-            "search table",
-            "SHA-256 in software",
-        ],
-    );
+/// Prints the difference between many and few calls, so that start and shutdown cancel out. With another
+/// binary, each row also has its instructions and the change from it to the built one.
+pub(crate) async fn instructions(against: Option<&OctroiBinary>) -> BenchResult<()> {
+    let built = OctroiBinary::built()?;
+    let mut columns = vec![
+        "era",
+        "server",
+        "policy",
+        "instructions per call",
+        "of these: answering, deciding, recording",
+        "search table",
+        "SHA-256 in software",
+    ];
+    if against.is_some() {
+        columns.extend([
+            "other binary: instructions per call",
+            "answering, deciding, recording",
+            "change of these",
+        ]);
+    }
+    report::table("Instructions", &columns);
     for (era, transport, policy) in [
         ("modern", "http", BenchPolicy::None),
         ("modern", "http", BenchPolicy::Rules),
@@ -45,17 +54,46 @@ pub(crate) async fn instructions() -> BenchResult<()> {
         ("legacy", "http", BenchPolicy::Rules),
         ("legacy", "stdio", BenchPolicy::Rules),
     ] {
-        let few = counted(era, transport, policy, FEW).await?;
-        let many = counted(era, transport, policy, MANY).await?;
-        let Cost { total, table, hashes } = many - few;
-        let answering = total.saturating_sub(table + hashes);
-        let numbers = [total, answering, table, hashes].map(grouped).join(" | ");
-        println!("| {era} | {transport} | {} | {numbers} |", policy.as_str());
+        let scene = Scene { era, transport, policy };
+        let cost = scene.of_a_call(&built).await?;
+        let numbers = [cost.total, cost.answering(), cost.table, cost.hashes].map(grouped).join(" | ");
+        let compared = match against {
+            Some(other) => {
+                let other = scene.of_a_call(other).await?;
+                let numbers = [other.total, other.answering()].map(grouped).join(" | ");
+                format!(" {numbers} | {} |", change(other.answering(), cost.answering()))
+            }
+            None => String::new(),
+        };
+        println!("| {era} | {transport} | {} | {numbers} |{compared}", policy.as_str());
     }
     Ok(())
 }
 
-async fn counted(era: &'static str, transport: &str, policy: BenchPolicy, calls: u64) -> BenchResult<Cost> {
+/// `+1.3 %`: what a number became, compared with what it was.
+fn change(before: u64, now: u64) -> String {
+    let (before, now) = (before.max(1) as f64, now as f64);
+    format!("{:+.1} %", (now / before - 1.0) * 100.0)
+}
+
+/// One row.
+#[derive(Clone, Copy)]
+struct Scene {
+    era: &'static str,
+    transport: &'static str,
+    policy: BenchPolicy,
+}
+
+impl Scene {
+    async fn of_a_call(self, octroi: &OctroiBinary) -> BenchResult<Cost> {
+        let few = counted(octroi, self, FEW).await?;
+        let many = counted(octroi, self, MANY).await?;
+        Ok(many - few)
+    }
+}
+
+async fn counted(octroi: &OctroiBinary, scene: Scene, calls: u64) -> BenchResult<Cost> {
+    let Scene { era, transport, policy } = scene;
     let peer = BenchPeer::http(era, OTHER_TOOLS).await?;
     let entry = if transport == "http" { http_entry(&peer.url) } else { stdio_entry(era)? };
     let directory = tempfile::tempdir()?;
@@ -68,7 +106,7 @@ async fn counted(era: &'static str, transport: &str, policy: BenchPolicy, calls:
         "--log-file=/dev/null".to_owned(),
         format!("--callgrind-out-file={}", directory.path().join("out").display()),
     ];
-    let gateway = BenchGateway::start_with(&entry, policy, &wrapper).await?;
+    let gateway = BenchGateway::start_with(octroi, &entry, policy, &wrapper).await?;
     let target = LoadTarget { url: gateway.url.clone(), era, tool: "peer_echo" };
     let mut client = LoadClient::connect(&target).await?;
     // Cedar policies deny everything until the tools that they name are known.
@@ -132,6 +170,13 @@ fn self_costs(text: &str) -> HashMap<&str, u64> {
     costs
 }
 
+impl Cost {
+    /// Everything that the client waits for, except what only valgrind makes slow.
+    fn answering(self) -> u64 {
+        self.total.saturating_sub(self.table + self.hashes)
+    }
+}
+
 impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.total += other.total;
@@ -151,5 +196,17 @@ impl Sub for Cost {
             table: each(self.table, other.table),
             hashes: each(self.hashes, other.hashes),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_a_sign() {
+        assert_eq!(change(1_000, 1_013), "+1.3 %");
+        assert_eq!(change(1_000, 980), "-2.0 %");
+        assert_eq!(change(1_000, 1_000), "+0.0 %");
     }
 }

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use process::OctroiBinary;
+
 mod audit;
 mod callgrind;
 mod cpu;
@@ -27,12 +29,16 @@ const SPAN: Duration = Duration::from_secs(1);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> BenchResult<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let against = against(&mut arguments)?;
     let is_selected = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
     report::build().await?;
+    if let Some(other) = &against {
+        println!("Other binary: {}", other.version().await?);
+    }
     // More arguments select rows: `calls legacy http 16`.
     if is_selected("calls") {
-        table::calls(&arguments).await?;
+        table::calls(&arguments, against.as_ref()).await?;
     }
     if is_selected("flat") {
         table::flat().await?;
@@ -44,7 +50,7 @@ async fn main() -> BenchResult<()> {
         sessions::opened_and_dropped().await?;
     }
     if is_selected("instructions") {
-        callgrind::instructions().await?;
+        callgrind::instructions(against.as_ref()).await?;
     }
     // Takes ten minutes and as many gigabytes, so it runs only on request; a number after it makes it
     // shorter.
@@ -53,4 +59,31 @@ async fn main() -> BenchResult<()> {
         audit::long_log(n_records).await?;
     }
     Ok(())
+}
+
+/// Takes `--against PATH` out of the arguments: a second binary for the tables of calls and instructions.
+fn against(arguments: &mut Vec<String>) -> BenchResult<Option<OctroiBinary>> {
+    let Some(position) = arguments.iter().position(|argument| argument == "--against") else {
+        return Ok(None);
+    };
+    let path = arguments.get(position + 1).ok_or("--against needs the path of a binary")?;
+    let other = OctroiBinary::at(path)?;
+    arguments.drain(position..=position + 1);
+    Ok(Some(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_binary_is_no_selection() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let mut arguments = words("calls --against /bin/sh legacy");
+        assert!(against(&mut arguments).unwrap().is_some());
+        assert_eq!(arguments, words("calls legacy"));
+        assert!(against(&mut arguments).unwrap().is_none());
+        assert!(against(&mut words("--against")).is_err());
+        assert!(against(&mut words("--against /no/such/binary")).is_err());
+    }
 }

@@ -19,6 +19,29 @@ pub(crate) fn program(name: &str) -> BenchResult<PathBuf> {
     Err(format!("{name} is not built; run `cargo xtask bench`").into())
 }
 
+/// A binary of Octroi that is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct OctroiBinary(PathBuf);
+
+impl OctroiBinary {
+    /// The one that was built with this program.
+    pub(crate) fn built() -> BenchResult<Self> {
+        Ok(Self(program("octroi")?))
+    }
+
+    /// Another one, such as that of an earlier commit.
+    pub(crate) fn at(path: &str) -> BenchResult<Self> {
+        let path = std::fs::canonicalize(path).map_err(|error| format!("cannot measure {path}: {error}"))?;
+        Ok(Self(path))
+    }
+
+    /// What it says of its version.
+    pub(crate) async fn version(&self) -> BenchResult<String> {
+        let output = Command::new(&self.0).arg("--version").output().await?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+}
+
 /// The measured server, over HTTP.
 pub(crate) struct BenchPeer {
     pub(crate) url: String,
@@ -90,21 +113,32 @@ pub(crate) struct BenchGateway {
 
 impl BenchGateway {
     pub(crate) async fn start(entry: &str) -> BenchResult<Self> {
-        Self::start_with(entry, BenchPolicy::Rules, &[]).await
+        Self::start_with(&OctroiBinary::built()?, entry, BenchPolicy::Rules, &[]).await
     }
 
     /// `wrapper` runs the gateway under another program, such as callgrind.
     pub(crate) async fn start_with(
+        octroi: &OctroiBinary,
         entry: &str,
         policy: BenchPolicy,
         wrapper: &[String],
     ) -> BenchResult<Self> {
         let servers = format!("[[mcp.servers]]\nname = \"peer\"\nmax_concurrency = 4096\n{entry}\n");
-        Self::start_in(tempfile::tempdir()?, &servers, policy, wrapper).await
+        Self::launch(octroi, tempfile::tempdir()?, &servers, policy, wrapper).await
     }
 
     /// Octroi in front of these servers, with the data that an earlier one left.
     pub(crate) async fn start_in(
+        directory: tempfile::TempDir,
+        servers: &str,
+        policy: BenchPolicy,
+        wrapper: &[String],
+    ) -> BenchResult<Self> {
+        Self::launch(&OctroiBinary::built()?, directory, servers, policy, wrapper).await
+    }
+
+    async fn launch(
+        octroi: &OctroiBinary,
         directory: tempfile::TempDir,
         servers: &str,
         policy: BenchPolicy,
@@ -120,8 +154,8 @@ impl BenchGateway {
                  [[tokens]]\ntoken = \"{TOKEN}\"\nrole = \"agent\"\nagent_id = \"bench\"\n"
             ),
         )?;
-        let octroi = program("octroi")?.display().to_string();
-        let words: Vec<String> = wrapper.iter().cloned().chain([octroi]).collect();
+        let octroi = octroi.0.display().to_string();
+        let words: Vec<String> = wrapper.iter().cloned().chain([octroi.clone()]).collect();
         let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])
@@ -135,7 +169,7 @@ impl BenchGateway {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         if !wrapper.is_empty() {
-            command.env("TOKIO_WORKER_THREADS", "1").env("OCTROI_REAPER", program("octroi")?);
+            command.env("TOKIO_WORKER_THREADS", "1").env("OCTROI_REAPER", octroi);
         }
         let mut child = command.spawn()?;
         let mut lines = BufReader::new(child.stderr.take().ok_or("no output")?).lines();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::http_load::{self, LoadClient, LoadTarget, Measured};
-use crate::process::{BenchGateway, BenchPeer, http_entry, stdio_entry};
+use crate::process::{BenchGateway, BenchPeer, BenchPolicy, OctroiBinary, http_entry, stdio_entry};
 use crate::report::{self, grouped, grouped_size};
 use crate::{BenchResult, CLIENTS, SPAN, cpu, stdio_load};
 
@@ -14,30 +14,32 @@ const SERVERS: [&str; 3] = ["http", "sdk", "stdio"];
 const TURNS: usize = 3;
 
 /// CPU and latency of calls: directly, through a relay that does nothing, and through Octroi. Arguments select
-/// eras, servers and numbers of clients.
-pub(crate) async fn calls(words: &[String]) -> BenchResult<()> {
+/// eras, servers and numbers of clients. Another binary takes its turns in the same rows.
+pub(crate) async fn calls(words: &[String], against: Option<&OctroiBinary>) -> BenchResult<()> {
     let eras = chosen(&ERAS, words, |era| (*era).to_owned());
     let servers = chosen(&SERVERS, words, |server| (*server).to_owned());
     let clients = chosen(&CLIENTS, words, ToString::to_string);
-    report::table(
-        "Calls compared with a relay",
-        &[
-            "era",
-            "server",
-            "clients",
-            "direct: server µs, p50, p99",
-            "relay µs, p50, p99",
-            "octroi µs, p50, p99",
-            "octroi / relay: CPU, p50, p99",
-            "octroi / server",
-            "calls/s",
-        ],
-    );
+    let mut columns = vec![
+        "era",
+        "server",
+        "clients",
+        "direct: server µs, p50, p99",
+        "relay µs, p50, p99",
+        "octroi µs, p50, p99",
+        "octroi / relay: CPU, p50, p99",
+        "octroi / server",
+        "calls/s",
+    ];
+    if against.is_some() {
+        columns.extend(["other binary µs, p50, p99", "octroi / other binary: CPU, p50, p99"]);
+    }
+    report::table("Calls compared with a relay", &columns);
     let mut rows = Vec::new();
     for era in &eras {
         for server in &servers {
             for n_clients in &clients {
-                rows.push((format!("{server}, {era}, {n_clients}"), row(era, server, *n_clients).await?));
+                let row = row(era, server, *n_clients, against).await?;
+                rows.push((format!("{server}, {era}, {n_clients}"), row));
             }
         }
     }
@@ -103,7 +105,12 @@ impl Way {
 }
 
 /// Prints a row; returns the calls through the relay and through Octroi.
-async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(Way, Way)> {
+async fn row(
+    era: &'static str,
+    server: &str,
+    n_clients: usize,
+    against: Option<&OctroiBinary>,
+) -> BenchResult<(Way, Way)> {
     let (tool, published) = match server {
         "sdk" => ("test_simple_text", "peer_test_simple_text"),
         _ => ("echo", "peer_echo"),
@@ -113,16 +120,20 @@ async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(
         "sdk" => Some(BenchPeer::sdk(era).await?),
         _ => None,
     };
-    let (relay, gateway) = match &peer {
-        Some(peer) => {
-            (BenchPeer::relay(&peer.url).await?, BenchGateway::start(&http_entry(&peer.url)).await?)
-        }
-        None => (BenchPeer::stdio_relay(era).await?, BenchGateway::start(&stdio_entry(era)?).await?),
+    let (relay, entry) = match &peer {
+        Some(peer) => (BenchPeer::relay(&peer.url).await?, http_entry(&peer.url)),
+        None => (BenchPeer::stdio_relay(era).await?, stdio_entry(era)?),
+    };
+    let gateway = BenchGateway::start(&entry).await?;
+    let other = match against {
+        Some(octroi) => Some(BenchGateway::start_with(octroi, &entry, BenchPolicy::Rules, &[]).await?),
+        None => None,
     };
     let at = |url: &str, tool| LoadTarget { url: url.to_owned(), era, tool };
     let (relayed, governed) = (at(&relay.url, published), at(&gateway.url, published));
     // The first calls open connections; they are not measured.
-    for target in [&relayed, &governed] {
+    let compared = other.as_ref().map(|gateway| at(&gateway.url, published));
+    for target in [&relayed, &governed].into_iter().chain(&compared) {
         http_load::run(target, 1, Duration::from_millis(200)).await?;
     }
     let octroi = gateway.id()?;
@@ -130,7 +141,7 @@ async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(
         Some(peer) => peer.id()?,
         None => cpu::server_of(octroi).ok_or("octroi has started no server")?,
     };
-    let [mut direct, mut floor, mut through] = std::array::from_fn(|_| Way::default());
+    let [mut direct, mut floor, mut through, mut other_way] = std::array::from_fn(|_| Way::default());
     let mut server_used = Duration::ZERO;
     for _ in 0..TURNS {
         match &peer {
@@ -144,9 +155,16 @@ async fn row(era: &'static str, server: &str, n_clients: usize) -> BenchResult<(
         let before = cpu::time_of(server_process);
         through.turn(&governed, n_clients, octroi).await?;
         server_used += cpu::time_of(server_process).saturating_sub(before);
+        if let (Some(gateway), Some(target)) = (&other, &compared) {
+            other_way.turn(target, n_clients, gateway.id()?).await?;
+        }
     }
+    let compared = match &other {
+        Some(_) => format!(" {} | {} |", other_way.text(), through.compared_with(&other_way)),
+        None => String::new(),
+    };
     println!(
-        "| {era} | {server} | {n_clients} | {} | {} | {} | {} | {:.2} | {} |",
+        "| {era} | {server} | {n_clients} | {} | {} | {} | {} | {:.2} | {} |{compared}",
         direct.text(),
         floor.text(),
         through.text(),

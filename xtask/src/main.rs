@@ -21,7 +21,8 @@ cargo xtask COMMAND
   test [--bless]     run every test; --bless accepts changed snapshots and generated documents
   tidy               check rules that no compiler checks: crate and module directions, sizes, stray paths
   deny               check licences, sources and bans of dependencies by the rules of deny.toml
-  bench [ARGS…]      measure cost and latency against the same load sent directly
+  bench [--against OCTROI] [ARGS…]
+                     measure cost and latency against the same load sent directly, and against another binary
   soak [--minutes N] [--only NAME]
                      run what takes longer than a test: fuzzing, long loads, many kills
 ";

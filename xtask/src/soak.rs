@@ -11,7 +11,7 @@ use crate::test::programs::{self, Program};
 
 const MINUTES: u64 = 10;
 
-/// Searching for dear inputs takes longer until it finds any, so these parts run at least so long.
+/// Searching for expensive inputs takes longer until it finds any, so these parts run at least so long.
 const COST_MINUTES_MIN: u64 = 20;
 
 /// Records for each minute of reading a long audit log.
@@ -42,9 +42,9 @@ enum SoakWork {
 }
 
 impl SoakPart {
-    /// How long it runs if this many minutes are wanted.
-    fn minutes(&self, wanted: u64) -> u64 {
-        if self.name.starts_with("cost-") { wanted.max(COST_MINUTES_MIN) } else { wanted }
+    /// How long it runs if this many minutes are requested.
+    fn minutes(&self, requested: u64) -> u64 {
+        if self.name.starts_with("cost-") { requested.max(COST_MINUTES_MIN) } else { requested }
     }
 }
 
@@ -128,8 +128,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     }
     let minutes: u64 = parts.iter().map(|part| part.minutes(options.minutes)).sum();
     say(&format!("{} parts, {minutes} minutes altogether, plus the time to build", parts.len()));
-    let mut report = String::from("| Part | Result | Time |\n|---|---|---|\n");
-    let mut failed = Vec::new();
+    let (day, commit) = (today()?, commit()?);
+    let mut results = Vec::new();
     for part in parts {
         let SoakPart { name, what, work } = part;
         let minutes = part.minutes(options.minutes);
@@ -141,21 +141,55 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
             SoakWork::MeasuredTest(test) => run_measured_test(test, minutes),
             SoakWork::AuditLog => audit_log(minutes),
         };
-        let result = match outcome {
-            Ok(()) => "clean".to_owned(),
-            Err(failure) => {
-                say(&format!("{name}: {}\n{}", failure.message, failure.hint));
-                failed.push(*name);
-                failure.message
-            }
-        };
-        report.push_str(&format!("| `{name}` | {result} | {} |\n", duration(begun.elapsed())));
+        if let Err(failure) = &outcome {
+            say(&format!("{name}: {}\n{}", failure.message, failure.hint));
+        }
+        let problem = outcome.err().map(|failure| failure.message);
+        results.push(PartResult { name, minutes, problem, elapsed: begun.elapsed() });
     }
-    say(&format!("\n{report}"));
+    let report = report(&day, &commit, &results);
+    say(&format!("\nFor docs/soak.md, below \"Last clean run\" if all is clean:\n\n{report}"));
+    let failed: Vec<&str> =
+        results.iter().filter(|result| result.problem.is_some()).map(|result| result.name).collect();
     if failed.is_empty() {
         return Ok(());
     }
     Err(Failure::new(format!("{} found something", failed.join(", ")), "the output of each is above"))
+}
+
+/// How one part went.
+struct PartResult {
+    name: &'static str,
+    /// How long it was to run; building and cleaning up come on top.
+    minutes: u64,
+    problem: Option<String>,
+    elapsed: Duration,
+}
+
+/// The block that `docs/soak.md` keeps of a run.
+fn report(day: &str, commit: &str, results: &[PartResult]) -> String {
+    let mut block =
+        format!("{day}, commit {commit}:\n\n| Part | Minutes | Result | Time |\n|---|---|---|---|\n");
+    for PartResult { name, minutes, problem, elapsed } in results {
+        // A cell holds one line.
+        let result =
+            problem.as_deref().map_or_else(|| "clean".to_owned(), |text| text.replace(['\n', '|'], " "));
+        block.push_str(&format!("| `{name}` | {minutes} | {result} | {} |\n", duration(*elapsed)));
+    }
+    block
+}
+
+/// The day, as `date` prints it: a calendar is more than this needs.
+fn today() -> Result<String, Failure> {
+    Ok(shell::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?.trim().to_owned())
+}
+
+/// The commit that runs, and whether anything was changed since.
+fn commit() -> Result<String, Failure> {
+    let git = |arguments: &[&str]| shell::output(Command::new("git").args(arguments).current_dir(root()));
+    let commit = git(&["rev-parse", "--short", "HEAD"])?.trim().to_owned();
+    let is_clean = git(&["status", "--porcelain", "--untracked-files=no"])?.trim().is_empty();
+    Ok(if is_clean { commit } else { format!("{commit} with changes that are not committed") })
 }
 
 /// The options of the command.
@@ -271,6 +305,27 @@ mod tests {
             assert_eq!([1, MINUTES, 60].map(|wanted| part.minutes(wanted)), expected, "{}", part.name);
         }
         assert_eq!(PARTS.iter().filter(|part| part.name.starts_with("cost-")).count(), 5);
+    }
+
+    #[test]
+    fn the_report_can_be_pasted() {
+        let result = |name, minutes, problem: Option<&str>, elapsed| PartResult {
+            name,
+            minutes,
+            problem: problem.map(str::to_owned),
+            elapsed: Duration::from_secs(elapsed),
+        };
+        let results = [
+            result("chaos", 10, None, 610),
+            result("kill-calls", 10, Some("`octroi` failed\nwith 1 | 2"), 20),
+        ];
+        assert_eq!(
+            report("2026-01-31", "abc1234", &results),
+            "2026-01-31, commit abc1234:\n\n\
+             | Part | Minutes | Result | Time |\n|---|---|---|---|\n\
+             | `chaos` | 10 | clean | 10 min 10 s |\n\
+             | `kill-calls` | 10 | `octroi` failed with 1   2 | 20 s |\n"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod arrows;
 mod cycles;
 mod exceptions;
 mod files;
+mod glossary;
 mod json_rpc;
 mod sizes;
 mod source;
@@ -35,6 +36,8 @@ pub(crate) enum Rule {
     DocExample,
     /// JSON-RPC written outside the crate that knows it.
     JsonRpc,
+    /// A name in the glossary that is not in the code.
+    Glossary,
 }
 
 /// Something that breaks a rule.
@@ -55,6 +58,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     })?;
     let mut findings = arrows::check()?;
     findings.extend(files::check(&files));
+    findings.extend(glossary::check(&files, &targets));
     for target in &targets {
         findings.extend(cycles::check(target));
         findings.extend(sizes::check(target));

@@ -22,7 +22,6 @@ pub enum ResourceKind {
     Health,
     Tools,
     PendingApprovals,
-    Approval,
     AgentPendingApprovals,
     AgentPastApprovals,
     AgentApproval,

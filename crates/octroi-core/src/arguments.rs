@@ -94,7 +94,7 @@ impl ArgumentSchema {
         let patterns =
             PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING_MAX).size_limit(PATTERN_BYTES_MAX);
         let options = jsonschema::options().offline().with_pattern_options(patterns);
-        // A text that is compiled as a pattern could be as dear as a pattern in a schema.
+        // A text that is compiled as a pattern could cost as much as a pattern in a schema.
         let options = options.with_format("regex", |text: &str| text.len() <= REGEX_LENGTH_MAX);
         let validator = options.build(&schema).map_err(|error| shortened(&error.to_string()))?;
         let names = Names::of(&schema);

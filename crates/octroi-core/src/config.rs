@@ -50,7 +50,7 @@ pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults,
 pub use client_limits::{ClientLimits, WrongTokenLimits};
 pub use fields::Layer;
 pub use gates::GateSpec;
-pub use notify::{NotifySection, Told};
+pub use notify::{NoticeTopic, NotifySection};
 pub use policy::{AgentSpec, DenialStyle, PolicySection};
 pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;

@@ -39,7 +39,7 @@ pub mod wire_name;
 pub use clock::Clock;
 pub use decision::{Decision, Permit};
 pub use health::{Health, Lifecycle};
-pub use name::{CanonicalId, Scope, ServerKey, ServerName};
+pub use name::{CanonicalId, OWN_NAME, Scope, ServerKey, ServerName};
 pub use pin::{escape_hidden, visible};
 pub use plural::count;
 pub use principal::{Principal, PrincipalKind, UserRole};

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// The name of Octroi itself, as the server of its own tools and resources. No configured server can have it.
+pub const OWN_NAME: &str = "octroi";
+
 /// The maximum length of a server name.
 pub const SERVER_NAME_MAX: usize = 32;
 
@@ -98,6 +101,11 @@ impl ServerKey {
     /// A server shared by everybody.
     pub fn system(name: ServerName) -> Self {
         Self { scope: Scope::System, name }
+    }
+
+    /// The key of Octroi itself.
+    pub fn octroi() -> Self {
+        Self::system(ServerName(OWN_NAME.into()))
     }
 
     /// Parses what [`Display`](fmt::Display) writes: `notes`, or `ana/notes`.

@@ -62,7 +62,7 @@ pub enum Unresolved {
     Unreadable {
         /// The reference.
         reference: String,
-        /// The error.
+        /// Why it cannot be read, for the message.
         reason: String,
     },
     /// `${` without `}`.

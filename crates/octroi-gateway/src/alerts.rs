@@ -62,7 +62,7 @@ pub struct QuarantinedDefinition {
     pub server: String,
     /// Whether it is a tool, a prompt and so on.
     pub kind: PinKind,
-    /// Its name.
+    /// Its name at the server.
     pub name: String,
     /// Why it is quarantined.
     pub reason: String,

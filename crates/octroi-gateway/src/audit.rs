@@ -31,7 +31,7 @@ mod writer;
 mod tests;
 
 pub use error::AuditError;
-pub(crate) use export::wanted_events;
+pub(crate) use export::matching_events;
 pub use export::{ExportError, ExportFormat, Exported, export};
 pub use follower::Follower;
 pub(crate) use found::{FoundLog, LogFacts};

@@ -1,12 +1,13 @@
 //! Changes that operators and agents request: planned and checked first, then recorded, then made.
 //!
-//! The dispatcher of an operation records a [`PlannedChange`] before it applies it, so that nothing takes
+//! A [`PlannedChange`] cannot be applied. Recording it makes a [`RecordedChange`], which can: so nothing takes
 //! effect that is not in the audit log, and no operation can forget its record.
 
 use std::fmt;
 use std::pin::Pin;
 
 use octroi_core::Principal;
+use octroi_core::audit::Kind;
 use serde_json::Value;
 
 /// The columns under which a change is found in the audit log.
@@ -112,10 +113,46 @@ impl<T, E> PlannedChange<T, E> {
         });
         Self { applying, ..self }
     }
+}
 
-    /// Makes the change.
-    pub async fn apply(self) -> Result<T, E> {
-        self.applying.await
+/// A change that is in the audit log. Only this can be applied, and only recording makes one.
+#[must_use = "nothing changes until it is applied"]
+pub struct RecordedChange<T, E> {
+    applying: Applying<T, E>,
+    record: ChangeRecord,
+}
+
+/// The record of a change, for the second record if the change fails.
+#[derive(Debug)]
+pub struct ChangeRecord {
+    pub(crate) author: ChangeAuthor,
+    pub(crate) kind: Kind,
+    pub(crate) operation: &'static str,
+    pub(crate) subject: Value,
+    pub(crate) filed_under: FiledUnder,
+}
+
+impl<T, E> RecordedChange<T, E> {
+    pub(crate) fn new(
+        change: PlannedChange<T, E>,
+        author: ChangeAuthor,
+        kind: Kind,
+        operation: &'static str,
+    ) -> Self {
+        let PlannedChange { subject, filed_under, applying, .. } = change;
+        Self { applying, record: ChangeRecord { author, kind, operation, subject, filed_under } }
+    }
+
+    /// Makes the change. A failure comes with the record that now needs a second one.
+    pub async fn apply(self) -> Result<T, (E, Box<ChangeRecord>)> {
+        let Self { applying, record } = self;
+        applying.await.map_err(|error| (error, Box::new(record)))
+    }
+}
+
+impl<T, E> fmt::Debug for RecordedChange<T, E> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("RecordedChange").field("record", &self.record).finish_non_exhaustive()
     }
 }
 

@@ -52,7 +52,7 @@ pub use approvals::{Approvals, Choice, PageBase, Remember, RememberScope, ShownA
 pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi, Rendered};
-pub use change::{ChangeAuthor, FiledUnder, PlannedChange};
+pub use change::{ChangeAuthor, ChangeRecord, FiledUnder, PlannedChange, RecordedChange};
 pub use earlier_state::has_earlier_state;
 pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
@@ -83,7 +83,7 @@ pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
 pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
-pub use servers::{Changes, Refreshed, Servers, SilentServer};
+pub use servers::{Changes, ErrorDetail, Refreshed, Servers, SilentServer};
 pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

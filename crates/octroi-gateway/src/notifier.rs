@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use octroi_core::config::{NotifySection, Told};
+use octroi_core::config::{NoticeTopic, NotifySection};
 use octroi_upstream::Context;
 use parking_lot::Mutex;
 use tokio::sync::broadcast::error::RecvError;
@@ -85,7 +85,7 @@ impl Notifier {
                 }
                 alert = alerts.recv() => match alert {
                     Ok(alert) => self.collect(&mut digest, alert),
-                    Err(RecvError::Lagged(n_missed)) if self.tells(Told::Approvals) => digest.miss(n_missed),
+                    Err(RecvError::Lagged(n_missed)) if self.is_about(NoticeTopic::Approvals) => digest.miss(n_missed),
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
                 },
@@ -100,18 +100,18 @@ impl Notifier {
 
     fn collect(&self, digest: &mut Digest, alert: Alert) {
         match alert {
-            Alert::CallWaits(call) if self.tells(Told::Approvals) => digest.add_call(call),
-            Alert::Quarantined(one) if self.tells(Told::Quarantine) => digest.add_definition(one),
+            Alert::CallWaits(call) if self.is_about(NoticeTopic::Approvals) => digest.add_call(call),
+            Alert::Quarantined(one) if self.is_about(NoticeTopic::Quarantine) => digest.add_definition(one),
             // Nobody needs to hear of it any more.
             Alert::CallSettled(call) => digest.remove_call(&call.id),
             Alert::CallWaits(_) | Alert::Quarantined(_) => {}
         }
     }
 
-    /// Whether anybody is told of this.
-    fn tells(&self, told: Told) -> bool {
+    /// Whether people are notified of this topic.
+    fn is_about(&self, topic: NoticeTopic) -> bool {
         let settings = self.settings.borrow();
-        !settings.is_silent() && settings.about.contains(&told)
+        !settings.is_silent() && settings.about.contains(&topic)
     }
 
     async fn deliver_all(&self, notices: &[Notice], settings: &NotifySection) {

@@ -387,7 +387,9 @@ impl Pipeline {
             Provider::Upstream(upstream) => {
                 self.exchange(request, call.target, upstream, &granted.permit, continuing).await
             }
-            Provider::Builtin(builtin) => Box::pin(self.serve(request, call.target, builtin)).await,
+            Provider::Builtin(builtin) => {
+                Box::pin(self.serve(request, call.target, builtin, &granted.permit)).await
+            }
         }
     }
 
@@ -430,16 +432,16 @@ impl Pipeline {
         request: Request<'_>,
         target: &Target,
         builtin: &Arc<dyn BuiltinProvider>,
+        permit: &Permit,
     ) -> (Answer, RecordedOutcome) {
         let Request { caller, envelope, params, .. } = request;
         let served = match (&target.subject.name, &target.subject.uri) {
             (Some(tool), _) => {
                 let arguments = params.arguments().and_then(|json| serde_json::from_slice(&json).ok());
-                builtin
-                    .call(caller, tool, arguments.unwrap_or_else(|| Value::Object(serde_json::Map::new())))
-                    .await
+                let arguments = arguments.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+                builtin.call(permit, caller, tool, arguments).await
             }
-            (None, Some(uri)) => builtin.read(caller, uri).await,
+            (None, Some(uri)) => builtin.read(permit, caller, uri).await,
             (None, None) => Err(RpcError::method_not_found(envelope.method().as_str())),
         };
         match served {

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use octroi_core::ServerKey;
+use octroi_core::decision::Permit;
 use octroi_core::server::ToolAccess;
 use octroi_mcp::RpcError;
 use octroi_upstream::Upstream;
@@ -27,10 +28,16 @@ pub trait BuiltinProvider: Send + Sync {
     fn has_resource(&self, uri: &str) -> bool;
     /// Whether the resource belongs to this agent.
     fn may_watch<'a>(&'a self, agent: &'a str, uri: &'a str) -> MayWatch<'a>;
-    /// Answers `tools/call`.
-    fn call<'a>(&'a self, caller: &'a Caller, tool: &'a str, arguments: Value) -> Served<'a>;
-    /// Answers `resources/read`.
-    fn read<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> Served<'a>;
+    /// Answers `tools/call`, if the permit covers the tool.
+    fn call<'a>(
+        &'a self,
+        permit: &'a Permit,
+        caller: &'a Caller,
+        tool: &'a str,
+        arguments: Value,
+    ) -> Served<'a>;
+    /// Answers `resources/read`, if the permit is for one of Octroi's own.
+    fn read<'a>(&'a self, permit: &'a Permit, caller: &'a Caller, uri: &'a str) -> Served<'a>;
 }
 
 /// The provider that executes a request.

@@ -37,6 +37,7 @@ mod watching;
 pub use refresh::Refreshed;
 pub(crate) use resolve::Target;
 pub use silent::SilentServer;
+pub use status::ErrorDetail;
 
 /// How long a list waits for a server that was never seen, unless configured otherwise: clients that wait for several
 /// seconds show no tools at all.

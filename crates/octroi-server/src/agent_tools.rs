@@ -6,8 +6,9 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use octroi_api::{ApiError, ErrorCode, Face, RESOURCES, ResourceEntry, ResourceUri, operations};
-use octroi_core::Principal;
+use octroi_core::decision::Permit;
 use octroi_core::principal::TokenName;
+use octroi_core::{Principal, ServerKey};
 use octroi_gateway::{BuiltinProvider, Caller, MayWatch, OfferedByOctroi, Served, rpc_error};
 use octroi_mcp::RpcError;
 use serde_json::Value;
@@ -65,28 +66,45 @@ impl BuiltinProvider for AgentTools {
 
     fn may_watch<'a>(&'a self, agent: &'a str, uri: &'a str) -> MayWatch<'a> {
         Box::pin(async move {
-            let (Ok(operations), Some(uri)) = (self.operations(), ResourceUri::parse(uri)) else {
+            let Ok(operations) = self.operations() else {
                 return false;
             };
             let owner = operations.gateway().identity().owner_of(agent);
             let principal = Principal::agent(agent, &owner, TokenName::labelled(""));
-            operations.may_read(&principal, &uri).await.is_ok()
+            operations.readable(&principal, uri).await.is_ok()
         })
     }
 
-    fn call<'a>(&'a self, caller: &'a Caller, tool: &'a str, arguments: Value) -> Served<'a> {
+    fn call<'a>(
+        &'a self,
+        permit: &'a Permit,
+        caller: &'a Caller,
+        tool: &'a str,
+        arguments: Value,
+    ) -> Served<'a> {
         Box::pin(async move {
+            must_cover(permit, Some(tool))?;
             let performed = self.operations()?.perform(Requester::from(caller), tool, arguments).await;
             rescue::tool_result(performed.map_err(|error| ApiError::from(&error).for_agent()))
         })
     }
 
-    fn read<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> Served<'a> {
+    fn read<'a>(&'a self, permit: &'a Permit, caller: &'a Caller, uri: &'a str) -> Served<'a> {
         Box::pin(async move {
+            must_cover(permit, None)?;
             let read = self.operations()?.read(Requester::from(caller), uri).await;
             read.map_err(|error| rpc_error(&ApiError::from(&error).for_agent()))
         })
     }
+}
+
+/// Fails for a permit of another server or another tool, as a connection to a server does.
+fn must_cover(permit: &Permit, tool: Option<&str>) -> Result<(), RpcError> {
+    if permit.covers(&ServerKey::octroi(), tool) {
+        return Ok(());
+    }
+    let message = "the call is not the one that was decided";
+    Err(rpc_error(&ApiError::new(ErrorCode::InternalError, message)))
 }
 
 #[cfg(test)]

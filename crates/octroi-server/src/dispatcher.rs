@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use octroi_api::operations::approvals::ApprovalsGet;
 use octroi_api::operations::config::ConfigReload;
 use octroi_api::{Access, AccessVerdict, ApiError, ErrorCode, Face, ObjectRef, Operation as _, ResourceUri};
 use octroi_core::Principal;
@@ -106,36 +107,32 @@ impl Operations {
 
     /// Reads a resource; the result of `resources/read`.
     pub(crate) async fn read(&self, requester: Requester, uri: &str) -> Result<Value, OperationError> {
-        let unknown = || OperationError::UnknownResource(uri.to_owned());
-        let parsed = ResourceUri::parse(uri).ok_or_else(unknown)?;
         let context = self.context(requester);
-        let read = async {
-            self.may_read(context.principal(), &parsed).await?;
-            resources::read(&context, &parsed).await
-        };
-        read.await.map_err(|error| match ApiError::from(&error).code {
-            // A caller that may not read a resource must not learn that it exists.
-            ErrorCode::NotFound | ErrorCode::PeopleOnly | ErrorCode::AdminsOnly => unknown(),
-            _ => error,
-        })
+        let parsed = self.readable(context.principal(), uri).await?;
+        let read = resources::read(&context, &parsed).await;
+        read.map_err(|error| hide_resource(error, uri))
     }
 
-    /// Fails unless a principal may read and watch a resource.
-    pub(crate) async fn may_read(
+    /// The resource of a URI, if a principal may read it and subscribe to it.
+    pub(crate) async fn readable(
         &self,
         principal: &Principal,
-        uri: &ResourceUri,
-    ) -> Result<(), OperationError> {
-        self.authorise(principal, uri.entry().access, uri.object()).await
+        uri: &str,
+    ) -> Result<ResourceUri, OperationError> {
+        let parsed = ResourceUri::parse(uri);
+        let parsed = parsed.ok_or_else(|| OperationError::UnknownResource(uri.to_owned()))?;
+        let permitted = self.authorise(principal, parsed.entry().access, parsed.object()).await;
+        permitted.map_err(|error| hide_resource(error, uri))?;
+        Ok(parsed)
     }
 
     fn context(&self, requester: Requester) -> OperationContext {
         OperationContext { gateway: Arc::clone(&self.gateway), control: Arc::clone(&self.control), requester }
     }
 
-    /// Fails unless a person may see an approval.
+    /// Fails unless a person may see an approval: who may get it as an operation may open its page.
     pub(crate) async fn may_see_approval(&self, person: &Principal, id: &str) -> Result<(), OperationError> {
-        self.authorise(person, Access::People, ObjectRef::Approval(id)).await
+        self.authorise(person, ApprovalsGet::ACCESS, ObjectRef::Approval(id)).await
     }
 
     /// Fails unless the access rule permits it. An object of somebody else looks as if it did not exist.
@@ -172,18 +169,17 @@ impl Operations {
     ) -> Result<Value, OperationError> {
         let gateway = Arc::clone(&self.gateway);
         self.run_to_completion(async move {
-            let recorded = gateway.record_change(&by, kind, operation, &change).await;
-            recorded.map_err(|error| OperationError::NotRecorded(Box::new(error)))?;
-            let (subject, filed_under) = (change.subject.clone(), change.filed_under.clone());
-            let error = match change.apply().await {
+            let recorded = gateway.record_change(by, kind, operation, change).await;
+            let recorded = recorded.map_err(|error| OperationError::NotRecorded(Box::new(error)))?;
+            let (error, record) = match recorded.apply().await {
                 Ok(answer) => {
                     gateway.state_changed();
                     return Ok(answer);
                 }
-                Err(error) => error,
+                Err(failed) => failed,
             };
             let reason = ApiError::from(&error).message;
-            let failed = gateway.record_failed_change(&by, kind, operation, &subject, &filed_under, &reason);
+            let failed = gateway.record_failed_change(&record, &reason);
             if let Err(unrecorded) = failed.await {
                 tracing::error!(
                     operation,
@@ -205,6 +201,16 @@ impl Operations {
     ) -> Result<Value, OperationError> {
         let applied = self.changes.spawn("change", change).await;
         applied.unwrap_or_else(|_| Err(OperationError::Internal("the change was interrupted".to_owned())))
+    }
+}
+
+/// The error about a resource: a caller that may not read it must not learn that it exists.
+fn hide_resource(error: OperationError, uri: &str) -> OperationError {
+    match ApiError::from(&error).code {
+        ErrorCode::NotFound | ErrorCode::PeopleOnly | ErrorCode::AdminsOnly => {
+            OperationError::UnknownResource(uri.to_owned())
+        }
+        _ => error,
     }
 }
 

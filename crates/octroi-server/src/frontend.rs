@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use octroi_api::ErrorCode;
 use octroi_core::config::ClientLimits;
-use octroi_core::{Principal, ServerKey, ServerName};
+use octroi_core::{Principal, ServerKey};
 use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
@@ -18,11 +18,7 @@ use crate::management::ManagementServer;
 use crate::subscription_limits::SubscriptionLimits;
 
 /// The view of Octroi's own resources. The name is reserved: no server can have it.
-static OWN: LazyLock<View> = LazyLock::new(|| {
-    View::Server(ServerKey::system(
-        ServerName::parse("octroi").unwrap_or_else(|_| unreachable!("a valid name")),
-    ))
-});
+static OWN: LazyLock<View> = LazyLock::new(|| View::Server(ServerKey::octroi()));
 
 /// The MCP server that a client sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,7 +152,8 @@ impl Frontends {
     ) -> Result<(), RpcError> {
         self.limits.subscribe(listener.user(), self.gateway.n_subscriptions(listener.user()))?;
         match frontend {
-            Frontend::Management => ManagementServer::watch(listener, uri),
+            // Boxed like the requests of people.
+            Frontend::Management => Box::pin(self.management.watch(principal, listener, uri)).await,
             Frontend::Compositor(_) => self.gateway.watch(principal, listener, uri).await,
         }
     }

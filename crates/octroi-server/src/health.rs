@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use octroi_core::Lifecycle;
+use octroi_gateway::ErrorDetail;
 use serde_json::json;
 
 use crate::access::bearer;
@@ -37,7 +38,7 @@ pub(crate) async fn health(
     };
     let is_person = principal.is_some_and(|principal| principal.is_person());
     if is_person {
-        let servers = endpoint.gateway.servers().status();
+        let servers = endpoint.gateway.servers().status(ErrorDetail::Reason);
         let running = servers.iter().filter(|server| server.state.0 == Lifecycle::Running).count();
         body["version"] = json!(env!("CARGO_PKG_VERSION"));
         body["servers"] = json!({"total": servers.len(), "running": running, "list": servers});

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_api::{ApiError, ErrorCode, Face, RESOURCES, ResourceUri, operations};
+use octroi_core::{OWN_NAME, Principal};
 use octroi_gateway::{Answer, Caller, Listener, rpc_error};
 use octroi_mcp::params::Params;
 use octroi_mcp::result::ResultView;
@@ -130,9 +131,16 @@ impl ManagementServer {
         read.map_err(|error| rpc_error(&ApiError::from(&error)))
     }
 
-    /// Adds one of its resources to what a client watches.
-    pub(crate) fn watch(listener: &Listener, uri: &str) -> Result<(), RpcError> {
+    /// Adds one of its resources to what a client watches. Who may not read it gets the answer of reading it.
+    pub(crate) async fn watch(
+        &self,
+        principal: &Principal,
+        listener: &Listener,
+        uri: &str,
+    ) -> Result<(), RpcError> {
         check_resource(uri)?;
+        let readable = self.operations.readable(principal, uri).await;
+        readable.map_err(|error| rpc_error(&ApiError::from(&error)))?;
         listener.watch_own(uri);
         Ok(())
     }
@@ -170,7 +178,7 @@ fn capabilities() -> Value {
 }
 
 fn server_info() -> Value {
-    json!({"name": "octroi", "title": "Octroi management", "version": env!("CARGO_PKG_VERSION")})
+    json!({"name": OWN_NAME, "title": "Octroi management", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// Fails unless people have a resource of this URI.

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, header};
 use octroi_api::operations::servers::ServerStatus;
 use octroi_api::{ApiError, ErrorCode};
 use octroi_core::{Lifecycle, Principal, ServerKey};
-use octroi_gateway::{BOUNDS_MS, Gateway};
+use octroi_gateway::{BOUNDS_MS, ErrorDetail, Gateway};
 
 use crate::connection::Connection;
 use crate::endpoint::HttpEndpoint;
@@ -68,7 +68,7 @@ fn text(gateway: &Gateway, n_sessions: usize) -> String {
 }
 
 fn servers(page: &mut MetricsText, gateway: &Gateway) {
-    let servers = gateway.servers().status();
+    let servers = gateway.servers().status(ErrorDetail::Reason);
     page.family("octroi_server_up", "gauge", "Whether the server is connected.");
     for server in &servers {
         let labels = [

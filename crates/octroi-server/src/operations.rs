@@ -32,7 +32,7 @@ pub(crate) use handler::{Handler, Work};
 pub(crate) use health::by_server as health_by_server;
 pub(crate) use pins::list as list_pins;
 pub(crate) use policies::version as policy_version;
-pub(crate) use servers::{all as server_statuses, status as server_status};
+pub(crate) use servers::{get_status as server_status, list as list_servers};
 pub(crate) use tokens::list as list_tokens;
 pub(crate) use tools::list as list_tools;
 pub(crate) use users::list as list_users;
@@ -46,8 +46,11 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::servers::ServersGet>(servers::get),
         change::<api::servers::ServersToggle>(servers::toggle),
         change::<api::servers::ServersRestart>(servers::restart),
-        read::<api::servers::ServersTest>(servers::test),
-        read::<api::servers::ServersRefresh>(servers::refresh),
+        change::<api::servers::ServersTest>(servers::test),
+        change_or_preview::<api::servers::ServersRefresh>(
+            servers::start_and_refresh,
+            servers::refresh_running,
+        ),
         read::<api::servers::ServersLogs>(servers::logs),
         read::<api::health::HealthCheckAll>(health::check_all),
         change::<api::config::ConfigReload>(config::reload),

@@ -28,21 +28,17 @@ struct Block {
 pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Result<Value, OperationError> {
     let blocks = match uri {
         ResourceUri::Servers => {
-            let servers = operations::server_statuses(&context.gateway);
-            // Problems name files, and servers of others.
-            let is_admin = context.principal().is_admin();
-            let problems = if is_admin { context.gateway.problems() } else { Vec::new() };
-            one(uri, &ServersResource { servers, problems })?
+            let list = operations::list_servers(context, NoArguments {}).await?;
+            one(uri, &ServersResource { servers: list.servers, problems: list.problems })?
         }
-        ResourceUri::Server(key) => one(uri, &operations::server_status(&context.gateway, key)?)?,
-        ResourceUri::Health => one(uri, &operations::health_by_server(&context.gateway))?,
+        ResourceUri::Server(key) => one(uri, &operations::server_status(context, key)?)?,
+        ResourceUri::Health => one(uri, &operations::health_by_server(context))?,
         ResourceUri::Tools => one(uri, &operations::list_tools(context, CatalogRequest::default()).await?)?,
         ResourceUri::PendingApprovals => approvals::pending(context, None).await?,
         ResourceUri::AgentPendingApprovals(agent) => approvals::pending(context, Some(agent)).await?,
         ResourceUri::AgentPastApprovals(agent) => one(uri, &approvals::past(context, agent).await?)?,
-        ResourceUri::Approval(id) => one(uri, &approvals::approval(context, None, id).await?)?,
         ResourceUri::AgentApproval { agent, id } => {
-            one(uri, &approvals::approval(context, Some(agent), id).await?)?
+            one(uri, &approvals::approval(context, agent, id).await?)?
         }
         ResourceUri::HeldPins => {
             one(uri, &operations::list_pins(context, ListPinsRequest::default()).await?)?

@@ -55,6 +55,7 @@ type Accepted = (std::net::TcpStream, OpenConnection);
 
 impl Workers {
     /// Starts `n` threads; after `closing` each ends its connections as their calls end.
+    #[expect(clippy::disallowed_methods, reason = "the threads that serve clients, which are joined")]
     pub(crate) fn start(
         n: usize,
         front: &Front,

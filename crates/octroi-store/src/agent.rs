@@ -40,7 +40,7 @@ pub struct Pause {
     pub at_ms: i64,
     /// Who paused it.
     pub by: String,
-    /// Why.
+    /// The reason, if one was given.
     pub reason: Option<String>,
 }
 

@@ -110,6 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test that joins it")]
     fn a_lock_that_a_dead_process_left_to_a_child_is_waited_for() {
         let directory = tempfile::tempdir().unwrap();
         let held = DirectoryLock::acquire(directory.path()).unwrap();

@@ -6,7 +6,7 @@ use octroi_core::principal::{TokenHash, TokenKind};
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserRecord {
-    /// The name.
+    /// The name, which is unique.
     pub name: String,
     /// What the user may do.
     pub role: UserRole,

@@ -59,6 +59,19 @@ impl BackgroundTasks {
         self.tracker.spawn_blocking_on(work, &self.main)
     }
 
+    /// The same on the runtime of the caller, for work that must not depend on the main runtime.
+    pub fn spawn_blocking_here<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let running = RunningTask::new(&self.running, name);
+        self.tracker.spawn_blocking(move || {
+            let _running = running;
+            work()
+        })
+    }
+
     /// Waits until all tasks have ended, including those that are spawned meanwhile.
     pub async fn wait(&self) {
         self.tracker.close();
@@ -137,6 +150,7 @@ mod tests {
         assert_eq!(tasks.names(), "forever, waiting");
         drop(end);
         assert_eq!(tasks.spawn_blocking("sum", || 1 + 1).await.ok(), Some(2));
+        assert_eq!(tasks.spawn_blocking_here("sum", || 1 + 2).await.ok(), Some(3));
         // One of them never ends, so `wait` does not return.
         let waited = tokio::time::timeout(Duration::from_millis(50), tasks.wait()).await;
         assert!(waited.is_err());

@@ -50,7 +50,7 @@ pub(crate) struct HeldQuestions {
     has_roots: AtomicBool,
     /// How often the client's roots changed, and how often the server was told.
     roots_changes: AtomicU64,
-    roots_told: AtomicU64,
+    reported_roots: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -179,17 +179,17 @@ impl HeldQuestions {
 
     /// The change of roots that the server has not been told of, if there is one. A server that gave up asking
     /// for the roots before there was a call is made to ask again.
-    pub(crate) fn untold_roots(&self) -> Option<u64> {
+    pub(crate) fn unreported_roots(&self) -> Option<u64> {
         if self.has_some.load(Ordering::Acquire) && self.drop_withdrawn_roots() {
             self.roots_changed();
         }
         let changes = self.roots_changes.load(Ordering::Relaxed);
-        (changes != self.roots_told.load(Ordering::Relaxed)).then_some(changes)
+        (changes != self.reported_roots.load(Ordering::Relaxed)).then_some(changes)
     }
 
     /// The server was told of the changes up to this one.
-    pub(crate) fn roots_told(&self, change: u64) {
-        self.roots_told.fetch_max(change, Ordering::Relaxed);
+    pub(crate) fn reported_roots(&self, change: u64) {
+        self.reported_roots.fetch_max(change, Ordering::Relaxed);
     }
 
     fn drop_withdrawn_roots(&self) -> bool {
@@ -332,15 +332,15 @@ mod tests {
     #[test]
     fn a_server_that_gave_up_asking_for_roots_is_told_that_they_changed() {
         let (held, replies) = (HeldQuestions::default(), Arc::new(Replies::default()));
-        assert_eq!(held.untold_roots(), None);
+        assert_eq!(held.unreported_roots(), None);
         held.roots_changed();
-        held.roots_told(held.untold_roots().unwrap());
-        assert_eq!(held.untold_roots(), None);
+        held.reported_roots(held.unreported_roots().unwrap());
+        assert_eq!(held.unreported_roots(), None);
         let asked = question("roots/list", &replies);
         asked.withdrawn.cancel();
         assert!(held.hold(asked).is_none());
-        assert_eq!(held.untold_roots(), Some(2));
-        held.roots_told(2);
-        assert!(held.untold_roots().is_none() && held.take().is_none());
+        assert_eq!(held.unreported_roots(), Some(2));
+        held.reported_roots(2);
+        assert!(held.unreported_roots().is_none() && held.take().is_none());
     }
 }

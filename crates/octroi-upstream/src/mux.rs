@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use crate::background::BackgroundTasks;
 use crate::event::{CallEvent, CancelReason, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
 use crate::heavy_work::LARGE_ANSWER_BYTES;
@@ -32,6 +33,7 @@ pub(crate) struct Mux {
     pub(crate) held: HeldQuestions,
     noise: AtomicU64,
     limit: usize,
+    tasks: BackgroundTasks,
 }
 
 #[derive(Debug, Default)]
@@ -94,7 +96,12 @@ enum Recipient {
 }
 
 impl Mux {
-    pub(crate) fn new(writer: mpsc::Sender<Bytes>, events: EventSink, limit: usize) -> Arc<Self> {
+    pub(crate) fn new(
+        writer: mpsc::Sender<Bytes>,
+        events: EventSink,
+        limit: usize,
+        tasks: BackgroundTasks,
+    ) -> Arc<Self> {
         Arc::new(Self {
             writer,
             next_id: AtomicU64::new(1),
@@ -105,6 +112,7 @@ impl Mux {
             held: HeldQuestions::default(),
             noise: AtomicU64::new(0),
             limit,
+            tasks,
         })
     }
 
@@ -170,9 +178,19 @@ impl Mux {
         self.reason.get().cloned().unwrap_or_else(|| "the connection was closed".to_owned())
     }
 
+    /// Parses a message; a large one elsewhere, so that the messages of other servers do not wait for it.
+    async fn parse(&self, json: Bytes) -> Result<Incoming, Malformed> {
+        if json.len() <= LARGE_ANSWER_BYTES {
+            return Incoming::parse(json);
+        }
+        let parsing = self.tasks.spawn_blocking_here("parse-message", move || Incoming::parse(json));
+        // The task fails only if the program is ending.
+        parsing.await.unwrap_or_else(|_| Incoming::parse(Bytes::new()))
+    }
+
     /// Handles one message (or an old batch) from the server.
     pub(crate) async fn receive(self: &Arc<Self>, json: Bytes) {
-        match parse(json).await {
+        match self.parse(json).await {
             Ok(Incoming::One(message)) => self.dispatch(message).await,
             Ok(Incoming::Batch(messages)) => {
                 for message in messages.into_iter().flatten() {
@@ -325,15 +343,6 @@ impl ReplyChannel for Mux {
         self.table.lock().questions.remove(id);
         self.post(message);
     }
-}
-
-/// Parses a message; a large one elsewhere, so that the messages of other servers do not wait for it.
-async fn parse(json: Bytes) -> Result<Incoming, Malformed> {
-    if json.len() <= LARGE_ANSWER_BYTES {
-        return Incoming::parse(json);
-    }
-    let parsing = tokio::task::spawn_blocking(move || Incoming::parse(json));
-    parsing.await.unwrap_or_else(|_| Incoming::parse(Bytes::new()))
 }
 
 #[cfg(test)]

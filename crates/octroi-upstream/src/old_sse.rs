@@ -42,7 +42,7 @@ pub(crate) async fn connect(
         .map_err(|_| UpstreamError::Timeout(ENDPOINT_PATIENCE))??;
     let endpoint = address.join(&endpoint)?;
     let (writer, queue) = mpsc::channel(QUEUED);
-    let mux = Mux::new(writer, events, limit);
+    let mux = Mux::new(writer, events, limit, tasks.clone());
     tasks.spawn("sse-write", write(client.clone(), endpoint, queue, Arc::clone(&mux), tasks.clone()));
     let reading = Arc::clone(&mux);
     let shutdown = shutdown.clone();

@@ -15,9 +15,9 @@ pub fn raise_open_files() -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let current = current.unwrap_or(USEFUL_MAX);
     let inherited = *INHERITED.get_or_init(|| current);
-    let wanted = maximum.unwrap_or(USEFUL_MAX).min(USEFUL_MAX).max(inherited);
-    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
-        Ok(()) => wanted,
+    let requested = maximum.unwrap_or(USEFUL_MAX).min(USEFUL_MAX).max(inherited);
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(requested), maximum }) {
+        Ok(()) => requested,
         Err(error) => {
             tracing::warn!(%error, limit = current, "the limit of open files cannot be raised");
             current

@@ -59,6 +59,10 @@ impl Spawner {
     /// Starts the thread. `owner` marks every process; it must stay the same over restarts and differ from
     /// that of any other gateway. `reaper` is a program that calls [`take_over`](crate::take_over) first;
     /// without one, a process that leaves its group may be left behind.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a process is tied to the thread that starts it; this one ends with the spawner"
+    )]
     pub fn new(owner: String, reaper: Option<PathBuf>, runtime: Handle) -> io::Result<Self> {
         let (requests, mut received) = mpsc::channel::<SpawnRequest>(WAITING);
         let children = Arc::<Children>::default();

@@ -38,7 +38,7 @@ pub(crate) async fn start(
     let (process, Streams { stdin, stdout }) = Process::spawn(launch, spawner, kept, tasks).await?;
     let (writer, queue) = mpsc::channel(QUEUED);
     let limit = spec.limits.message_bytes;
-    let mux = Mux::new(writer, events, limit);
+    let mux = Mux::new(writer, events, limit, tasks.clone());
     tasks.spawn("stdio-write", write(stdin, queue, Arc::clone(&mux)));
     let reader = tasks.spawn("stdio-read", read(stdout, Arc::clone(&mux), limit));
     tasks.spawn(

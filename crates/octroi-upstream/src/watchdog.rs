@@ -106,6 +106,7 @@ impl Observed {
 
 /// Starts the thread. `grace` is the longest time that a stop may take after SIGTERM or SIGINT; then the
 /// process is killed, and its reapers end the servers.
+#[expect(clippy::disallowed_methods, reason = "a thread that no stuck runtime can stop")]
 pub fn start_watchdog(heartbeats: Heartbeats, grace: Duration, clock: Clock) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut terminate, mut interrupt) = {

@@ -93,7 +93,7 @@ impl Client {
             .map_err(|error| Failure::new("the request cannot be serialized").cause(error))?;
         let answer = self.send(tool_call(O::NAME, arguments, COMMAND_LINE)).await?;
         match read_answer::<O>(&answer) {
-            Err(failure) if is_unknown(&failure, O::NAME) => Err(self.explain_unknown(failure).await),
+            Err(failure) if is_unknown(&failure) => Err(self.explain_unknown(failure).await),
             read => read,
         }
     }
@@ -104,9 +104,8 @@ impl Client {
         let Ok(answer) = self.send(request).await else {
             return failure;
         };
-        let has_management = read_answer::<ServersList>(&answer)
-            .err()
-            .is_none_or(|error| !is_unknown(&error, ServersList::NAME));
+        let has_management =
+            read_answer::<ServersList>(&answer).err().is_none_or(|error| !is_unknown(&error));
         if has_management {
             return Failure { hint: Some(OTHER_VERSION.to_owned()), ..failure };
         }
@@ -198,9 +197,9 @@ pub(crate) fn unreadable(error: &dyn std::fmt::Display) -> Failure {
     Failure::new("the gateway's answer cannot be read").cause(error).hint(OTHER_VERSION)
 }
 
-/// Whether a gateway says that it has no such operation. Servers cannot: their tools are not called here.
-fn is_unknown(failure: &Failure, operation: &str) -> bool {
-    failure.message.starts_with(&format!("unknown tool `{operation}`"))
+/// Whether a gateway says that it has no such operation: no operation has this code for what it is about.
+fn is_unknown(failure: &Failure) -> bool {
+    failure.code == Some(ErrorCode::ToolNotFound)
 }
 
 /// The last message of a stream, which is the answer.

@@ -19,11 +19,8 @@ const ARROWS: [(&str, &[&str]); 11] = [
         "octroi-gateway",
         &["octroi-api", "octroi-cedar", "octroi-core", "octroi-mcp", "octroi-store", "octroi-upstream"],
     ),
-    ("octroi-server", &["octroi-api", "octroi-core", "octroi-gateway", "octroi-mcp", "octroi-store"]),
-    (
-        "octroi",
-        &["octroi-api", "octroi-core", "octroi-gateway", "octroi-mcp", "octroi-server", "octroi-store"],
-    ),
+    ("octroi-server", &["octroi-api", "octroi-core", "octroi-gateway", "octroi-mcp"]),
+    ("octroi", &["octroi-api", "octroi-core", "octroi-gateway", "octroi-mcp", "octroi-server"]),
     ("octroi-testkit", &[]),
     ("octroi-bench", &["octroi-core", "octroi-gateway", "octroi-mcp"]),
 ];

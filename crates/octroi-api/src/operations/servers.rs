@@ -253,10 +253,12 @@ impl Operation for ServersTest {
 
     const NAME: &'static str = "servers_test";
     const TITLE: &'static str = "Test a server";
-    const DESCRIPTION: &'static str = "Connect to a server and check whether it answers.";
-    const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Reads;
+    const DESCRIPTION: &'static str =
+        "Connect to a server and check whether it answers. A stopped server is started for it.";
+    const ACCESS: Access = Access::Admins;
+    const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::ServerUnavailable];
+    const IDEMPOTENT: bool = true;
 
     fn object(request: &ServerRequest) -> ObjectRef<'_> {
         ObjectRef::Server(&request.name)
@@ -266,13 +268,16 @@ impl Operation for ServersTest {
 /// Refreshes the lists of servers.
 pub struct ServersRefresh;
 
-/// The server to refresh.
+/// The servers to refresh.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RefreshRequest {
-    /// The server [default: all enabled servers]
+    /// The server [default: all]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Start servers that are enabled and do not run; only administrators may do so [default: false]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start: bool,
 }
 
 /// The result of a refresh: the status of one server, or a summary of all.
@@ -301,14 +306,25 @@ impl Operation for ServersRefresh {
     const NAME: &'static str = "servers_refresh";
     const TITLE: &'static str = "Refresh servers";
     const DESCRIPTION: &'static str =
-        "Refresh the lists of one or all servers. Stopped servers are started for it.";
+        "Refresh the lists of one or all running servers; with `start`, also of those that do not run.";
     const ACCESS: Access = Access::People;
-    // A changed list is recorded as a changed definition.
-    const EFFECT: Effect = Effect::Reads;
-    const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::ServerUnavailable];
+    const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
+    const ERRORS: &'static [ErrorCode] =
+        &[ErrorCode::AdminsOnly, ErrorCode::NotFound, ErrorCode::ServerUnavailable];
+    const IDEMPOTENT: bool = true;
 
     fn object(request: &RefreshRequest) -> ObjectRef<'_> {
-        request.name.as_deref().map_or(ObjectRef::Gateway, ObjectRef::Server)
+        match &request.name {
+            // Starting a process is the administrators' business, whoever uses the server.
+            _ if request.start => ObjectRef::Administration,
+            Some(name) => ObjectRef::Server(name),
+            None => ObjectRef::Gateway,
+        }
+    }
+
+    // Asking a running server for its lists changes nothing. A changed list is recorded as a changed definition.
+    fn effect(request: &RefreshRequest) -> Effect {
+        if request.start { Self::EFFECT } else { Effect::Reads }
     }
 }
 

@@ -216,7 +216,7 @@ impl Operation for TokensRevoke {
     const NAME: &'static str = "tokens_revoke";
     const TITLE: &'static str = "Revoke a token";
     const DESCRIPTION: &'static str =
-        "Revoke a token at once. Its open streams, sessions, waiting calls and tasks end with it.";
+        "Revoke a token immediately. Its open streams, sessions, waiting calls and tasks end with it.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = CHANGES;
     const ERRORS: &'static [ErrorCode] = CHANGING;

@@ -122,7 +122,7 @@ impl ResourceChange<'_> {
             Self::Tools => vec![ResourceUri::Tools],
             Self::Approval { id, agent } => {
                 let mut uris = ResourceChange::Approvals { agent }.resources();
-                uris.push(ResourceUri::approval(agent, id));
+                uris.extend(agent.map(|agent| ResourceUri::approval(agent, id)));
                 uris
             }
             Self::Approvals { agent } => {

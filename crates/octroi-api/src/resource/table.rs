@@ -80,7 +80,7 @@ impl ResourceEntry {
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 20] = [
+pub static RESOURCES: [ResourceEntry; 19] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
@@ -119,14 +119,6 @@ pub static RESOURCES: [ResourceEntry; 20] = [
         ("approvals", "Pending approvals"),
         "All calls that are pending approval",
         Content::JsonItems(SchemaGenerator::subschema_for::<Approval>),
-        &[Topic::Approvals],
-    ),
-    of_people(
-        ResourceKind::Approval,
-        "resource://approvals/{id}",
-        ("approval of a person", "Approval of a person's call"),
-        "One call of a person that needs or needed approval",
-        json::<Approval>(),
         &[Topic::Approvals],
     ),
     of_people(

@@ -23,8 +23,6 @@ pub enum ResourceUri {
     Tools,
     /// All pending calls.
     PendingApprovals,
-    /// An approval of a person's call, by id.
-    Approval(String),
     /// The pending calls of an agent, by its id.
     AgentPendingApprovals(String),
     /// The past approvals of an agent, by its id.
@@ -62,11 +60,8 @@ pub enum ResourceUri {
 
 impl ResourceUri {
     /// The URI of one approval.
-    pub fn approval(agent: Option<&str>, id: &str) -> Self {
-        match agent {
-            Some(agent) => Self::AgentApproval { agent: agent.to_owned(), id: id.to_owned() },
-            None => Self::Approval(id.to_owned()),
-        }
+    pub fn approval(agent: &str, id: &str) -> Self {
+        Self::AgentApproval { agent: agent.to_owned(), id: id.to_owned() }
     }
 
     /// Parses a URI; `None` if it is not one of Octroi's own.
@@ -85,7 +80,6 @@ impl ResourceUri {
             ResourceKind::Health => Self::Health,
             ResourceKind::Tools => Self::Tools,
             ResourceKind::PendingApprovals => Self::PendingApprovals,
-            ResourceKind::Approval => Self::Approval(text(0)?),
             ResourceKind::AgentPendingApprovals => Self::AgentPendingApprovals(text(0)?),
             ResourceKind::AgentPastApprovals => Self::AgentPastApprovals(text(0)?),
             ResourceKind::AgentApproval => Self::AgentApproval { agent: text(0)?, id: text(1)? },
@@ -111,7 +105,6 @@ impl ResourceUri {
             Self::Health => (ResourceKind::Health, vec![]),
             Self::Tools => (ResourceKind::Tools, vec![]),
             Self::PendingApprovals => (ResourceKind::PendingApprovals, vec![]),
-            Self::Approval(id) => (ResourceKind::Approval, vec![id.clone()]),
             Self::AgentPendingApprovals(agent) => (ResourceKind::AgentPendingApprovals, vec![agent.clone()]),
             Self::AgentPastApprovals(agent) => (ResourceKind::AgentPastApprovals, vec![agent.clone()]),
             Self::AgentApproval { agent, id } => {
@@ -145,7 +138,7 @@ impl ResourceUri {
             | Self::AgentPolicyState(agent)
             | Self::AgentPolicySource(agent)
             | Self::AgentProposals(agent) => ObjectRef::Agent(agent),
-            Self::Approval(id) | Self::AgentApproval { id, .. } => ObjectRef::Approval(id),
+            Self::AgentApproval { id, .. } => ObjectRef::Approval(id),
             Self::ActivePolicy | Self::ActivePolicyAlias => ObjectRef::Caller,
             Self::Proposal(id) => ObjectRef::Proposal(*id),
             Self::Servers

@@ -37,12 +37,13 @@ fn refused<O: Operation>(arguments: Value) -> String {
 fn requests_are_written_as_they_are_read() {
     type Again = fn(&Value) -> Value;
     let hash = "0".repeat(64);
-    let examples: [(Again, Value); 36] = [
+    let examples: [(Again, Value); 37] = [
         (again::<ServersList>, json!({})),
         (again::<ServersGet>, json!({"name": "files"})),
         (again::<ServersToggle>, json!({"name": "files", "enabled": false})),
         (again::<ServersRefresh>, json!({})),
         (again::<ServersRefresh>, json!({"name": "files"})),
+        (again::<ServersRefresh>, json!({"start": true})),
         (again::<ServersLogs>, json!({"name": "files", "lines": 20, "from": 0})),
         (
             again::<ToolsListCatalog>,

@@ -1,4 +1,4 @@
-//! How dear a pattern is, by its text alone.
+//! What a pattern costs, by its text alone.
 //!
 //! Engines match most patterns in time linear in the text, and in the worst case also in the size of the pattern with
 //! all its repetitions written out. Patterns that look around or back may go back and forth instead.

@@ -13,7 +13,7 @@ use super::reader::TableReader;
 use super::show::Setting;
 use super::{ProgramPlaces, address};
 use crate::arguments::Strictness;
-use crate::name::{ServerKey, ServerName};
+use crate::name::{OWN_NAME, ServerKey, ServerName};
 use crate::server::{
     Limits, OauthChoice, OauthClient, Runtime, RuntimeKind, ServerSpec, Start, Timeouts, ToolAccess,
     Transport,
@@ -92,6 +92,11 @@ fn name(reader: &mut TableReader<'_>, candidate: &Candidate) -> Option<ServerNam
         return None;
     }
     match ServerName::parse(text) {
+        Ok(name) if name.as_str() == OWN_NAME => {
+            let problem = format!("`{name}` is the name of Octroi's own tools");
+            reader.log.error_with_hint(origin, problem, "choose another name".to_owned());
+            None
+        }
         Ok(name) => {
             let written = reader.fields.get("name").map(|field| field.node.origin.clone());
             let origin = written.unwrap_or_else(|| origin.clone());

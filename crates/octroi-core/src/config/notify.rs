@@ -1,4 +1,4 @@
-//! `[notify]`: who is told that a person is needed.
+//! `[notify]`: how people are notified that they are needed.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::address::plain_program;
 use super::entry::is_on_this_machine;
 use super::forms::host;
-use super::keys::governance::{NOTIFY, TOLD};
+use super::keys::governance::{NOTICE_TOPICS, NOTIFY};
 use super::problem::ProblemLog;
 use super::reader::TableReader;
 use super::settings::{Context, Read};
@@ -19,17 +19,17 @@ use crate::syntax::{Map, Origin};
 const DEFAULT_EVERY: Duration = Duration::from_secs(10);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What people are told of.
+/// What people are notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Told {
+pub enum NoticeTopic {
     /// Calls that begin to wait for approval.
     Approvals,
     /// Definitions that are quarantined.
     Quarantine,
 }
 
-impl Told {
-    /// Everything that can be told.
+impl NoticeTopic {
+    /// All topics.
     pub const ALL: [Self; 2] = [Self::Approvals, Self::Quarantine];
 
     /// Its name in the configuration and in notices.
@@ -41,18 +41,18 @@ impl Told {
     }
 }
 
-/// `[notify]`: who is told that a person is needed.
+/// `[notify]`: how people are notified that they are needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotifySection {
-    /// What is told.
-    pub about: Vec<Told>,
+    /// The topics.
+    pub about: Vec<NoticeTopic>,
     /// The program that gets each notice on its standard input, if any.
     pub command: Option<Program>,
     /// The address that each notice is posted to, if any.
     pub webhook: Option<Remote>,
     /// Whether the desktop of this machine shows each notice.
     pub desktop: bool,
-    /// The shortest time between two notices; what happens meanwhile is told together.
+    /// The shortest time between two notices; what happens meanwhile is one notice.
     pub every: Duration,
     /// How long one delivery may take.
     pub timeout: Duration,
@@ -61,7 +61,7 @@ pub struct NotifySection {
 impl Default for NotifySection {
     fn default() -> Self {
         Self {
-            about: Told::ALL.to_vec(),
+            about: NoticeTopic::ALL.to_vec(),
             command: None,
             webhook: None,
             desktop: false,
@@ -110,14 +110,14 @@ impl Context<'_> {
     }
 }
 
-fn about(reader: &mut TableReader<'_>) -> Vec<Told> {
+fn about(reader: &mut TableReader<'_>) -> Vec<NoticeTopic> {
     if !reader.has("about") {
-        reader.show("about", json!(Told::ALL.map(Told::as_str)));
-        return Told::ALL.to_vec();
+        reader.show("about", json!(NoticeTopic::ALL.map(NoticeTopic::as_str)));
+        return NoticeTopic::ALL.to_vec();
     }
     let mut about = Vec::new();
     for (filled, origin) in reader.all_located("about") {
-        match TOLD.iter().find(|(word, _, _)| *word == filled.value) {
+        match NOTICE_TOPICS.iter().find(|(word, _, _)| *word == filled.value) {
             Some((_, told, _)) if about.contains(told) => {}
             Some((_, told, _)) => about.push(*told),
             None => unknown(reader, &filled.redacted, &origin),
@@ -128,7 +128,7 @@ fn about(reader: &mut TableReader<'_>) -> Vec<Told> {
 }
 
 fn unknown(reader: &mut TableReader<'_>, word: &str, origin: &Origin) {
-    let known = || TOLD.iter().map(|(word, _, _)| *word);
+    let known = || NOTICE_TOPICS.iter().map(|(word, _, _)| *word);
     let message = format!("`about` cannot have `{word}`, only: {}", known().collect::<Vec<_>>().join(", "));
     match did_you_mean(word, known()) {
         Some(hint) => reader.log.error_with_hint(origin, message, hint),

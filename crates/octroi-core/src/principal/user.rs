@@ -57,7 +57,7 @@ impl UserName {
         if is_valid { Ok(Self(text.into())) } else { Err(UserNameError(text.to_owned())) }
     }
 
-    /// The name.
+    /// The name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -46,7 +46,7 @@ pub struct Map {
 /// One entry of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// The name, as it is looked up.
     pub key: String,
     /// Where the name was written.
     pub origin: Origin,

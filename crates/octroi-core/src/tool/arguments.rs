@@ -43,7 +43,7 @@ const VALUES: [&str; 9] =
 /// An argument, as far as it says what a tool does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolArgument {
-    /// Its name.
+    /// Its name, in which words are looked for.
     pub name: String,
     /// The values it may have, if the schema lists them and it chooses among things to do; for the ways to do one
     /// thing, those that say that something is changed.

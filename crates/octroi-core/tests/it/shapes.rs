@@ -366,7 +366,8 @@ fn the_map_of_desktop_clients() {
   "mcpServers": {
     "memory": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"], "env": { "PORT": 8080 } },
     "My Server": { "command": "x" },
-    "linear": { "type": "http", "url": "https://mcp.linear.app/mcp" }
+    "linear": { "type": "http", "url": "https://mcp.linear.app/mcp" },
+    "octroi": { "command": "octroi", "args": ["stdio"] }
   }
 }
 "#,
@@ -374,6 +375,7 @@ fn the_map_of_desktop_clients() {
             memory: stdio npx ["-y", "@modelcontextprotocol/server-memory"] PORT=8080 in /cfg
             linear: http https://mcp.linear.app/mcp
             left_out: file:5: server `My Server` is left out: `My Server` is not a server name: only a-z, 0-9, `_` and `-` are allowed; write `my-server`
+            left_out: file:7: server `octroi` is left out: `octroi` is the name of Octroi's own tools; choose another name
         "#]],
     );
 }

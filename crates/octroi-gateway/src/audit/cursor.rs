@@ -134,10 +134,10 @@ impl Cursor {
         self.buffer.copy_within(self.start..self.end, 0);
         self.start = 0;
         self.end = n_there;
-        let room = n_needed.max(BUFFER);
-        if self.buffer.len() < room {
-            self.buffer.resize(room, 0);
-        } else if self.buffer.len() > BUFFER && room == BUFFER && n_there <= BUFFER {
+        let n_bytes = n_needed.max(BUFFER);
+        if self.buffer.len() < n_bytes {
+            self.buffer.resize(n_bytes, 0);
+        } else if self.buffer.len() > BUFFER && n_bytes == BUFFER && n_there <= BUFFER {
             // Frees the space of a single large record.
             self.buffer.truncate(BUFFER);
             self.buffer.shrink_to_fit();

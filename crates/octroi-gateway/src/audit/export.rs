@@ -67,7 +67,7 @@ pub fn export(
             exported.n_unreadable += 1;
             continue;
         }
-        for event in wanted_events(filter, record) {
+        for event in matching_events(filter, record) {
             let Ok(entry) = event.entry() else { continue };
             line.clear();
             match format {
@@ -86,11 +86,11 @@ pub fn export(
 }
 
 /// The events that a record is found as, the oldest first: the decision that it contains, and itself.
-pub(crate) fn wanted_events(filter: &Filter, record: Record) -> Vec<Record> {
+pub(crate) fn matching_events(filter: &Filter, record: Record) -> Vec<Record> {
     let Ok(entry) = record.entry() else { return Vec::new() };
     let decision = filter.wants_decision(&entry, &record.body).then(|| record.decision()).flatten();
-    let is_wanted = filter.wants(&entry, &record.body);
-    decision.into_iter().chain(is_wanted.then_some(record)).collect()
+    let matches = filter.wants(&entry, &record.body);
+    decision.into_iter().chain(matches.then_some(record)).collect()
 }
 
 /// The original text of the record with its number in front.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use octroi_upstream::BackgroundTasks;
 use tokio::sync::watch;
 
 use super::error::AuditError;
@@ -16,6 +17,7 @@ pub struct Follower {
     positions: watch::Receiver<u64>,
     /// Not a handle of the log, which would keep it open.
     directory: PathBuf,
+    tasks: BackgroundTasks,
     last: u64,
 }
 
@@ -23,7 +25,7 @@ impl Follower {
     /// Follows a log from the record after this one. Zero is the beginning.
     pub fn new(log: &AuditLog, after: u64) -> Self {
         let directory = log.directory().to_owned();
-        Self { reader: None, positions: log.positions(), directory, last: after }
+        Self { reader: None, positions: log.positions(), directory, tasks: log.tasks().clone(), last: after }
     }
 
     /// The last record that was read.
@@ -38,7 +40,8 @@ impl Follower {
             return Ok(Vec::new());
         };
         let (reader, directory, last) = (self.reader.take(), self.directory.clone(), self.last);
-        let reading = tokio::task::spawn_blocking(move || read(reader, &directory, last, limit, n_max));
+        let read = move || read(reader, &directory, last, limit, n_max);
+        let reading = self.tasks.spawn_blocking_here("audit-follow", read);
         // The task fails only if the program is ending.
         self.keep(reading.await.unwrap_or(Err(AuditError::Closed)))
     }

@@ -50,7 +50,7 @@ pub type Handling<'a> = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + 
 /// The status of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerReading {
-    /// Its name.
+    /// The name under which it is configured.
     pub name: String,
     /// The last record that it got, or that its filter excludes.
     pub last_seq: u64,
@@ -195,7 +195,7 @@ fn open(destination: &Destination, context: &Context) -> Result<Arc<dyn AuditHan
     Ok(match destination {
         Destination::Webhook(remote) => Arc::new(webhook::Webhook::new(&context.http, remote)?),
         Destination::Otlp(remote) => Arc::new(otlp::Otlp::new(&context.http, remote)?),
-        Destination::Jsonl(path) => Arc::new(jsonl::Jsonl::new(path)),
+        Destination::Jsonl(path) => Arc::new(jsonl::Jsonl::new(path, &context.tasks)),
         Destination::Syslog(address) => Arc::new(syslog::Syslog::new(address)),
     })
 }

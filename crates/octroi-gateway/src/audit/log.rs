@@ -1,7 +1,7 @@
 //! The handle through which all events are recorded.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use octroi_core::Clock;
 use octroi_core::audit::{Event, PublicKey, SigningKey};
 use octroi_upstream::BackgroundTasks;
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tracing::error;
 
@@ -45,6 +46,8 @@ struct Inner {
     key: Arc<SigningKey>,
     recovered_until: u64,
     clock: Clock,
+    /// Work on the log's files that blocks. Made when first used, because a log can be opened without a runtime.
+    blocking: OnceLock<BackgroundTasks>,
 }
 
 /// The options of a log.
@@ -121,7 +124,8 @@ impl AuditLog {
         let (shared, clock) = (Arc::clone(&writer.shared), writer.clock.clone());
         let (directory, node) = (writer.directory.clone(), writer.node.clone());
         let writer = start(writer, lock, publisher)?;
-        let inner = Inner { shared, writer, directory, node, key, recovered_until, clock };
+        let inner =
+            Inner { shared, writer, directory, node, key, recovered_until, clock, blocking: OnceLock::new() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -196,7 +200,11 @@ impl AuditLog {
     pub async fn close(&self) -> Result<u64, AuditError> {
         let (done, closed) = oneshot::channel();
         self.inner.shared.order(WriterJob::Close(Some(done)))?;
-        closed.await.unwrap_or(Err(AuditError::Closed))
+        let closed = closed.await.unwrap_or(Err(AuditError::Closed));
+        if let Some(blocking) = self.inner.blocking.get() {
+            blocking.wait().await;
+        }
+        closed
     }
 
     /// The number of the last record that was written to the operating system.
@@ -228,9 +236,22 @@ impl AuditLog {
     /// How many records the newest checkpoint covers that is on disk.
     pub(crate) async fn signed_on_disk(&self) -> Result<u64, AuditError> {
         let (directory, key) = (self.directory().to_owned(), self.public_key());
-        let look = tokio::task::spawn_blocking(move || signed_on_disk(&directory, &key));
+        self.run_blocking("audit-checkpoint", move || signed_on_disk(&directory, &key)).await
+    }
+
+    /// Runs work on the files of the log that blocks.
+    pub(crate) async fn run_blocking<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce() -> Result<T, AuditError> + Send + 'static,
+    ) -> Result<T, AuditError> {
         // The task fails only if the program is ending.
-        look.await.unwrap_or(Err(AuditError::Closed))
+        self.tasks().spawn_blocking_here(name, work).await.unwrap_or(Err(AuditError::Closed))
+    }
+
+    /// The owner of that work.
+    pub(super) fn tasks(&self) -> &BackgroundTasks {
+        self.inner.blocking.get_or_init(|| BackgroundTasks::new(Handle::current()))
     }
 
     /// The directory of the log.
@@ -357,6 +378,10 @@ impl Drop for Inner {
 }
 
 /// Starts both threads. The writer ends last.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "two threads of the log, which end with it: closing joins one, then the other"
+)]
 fn start(
     writer: Writer,
     lock: LogLock,

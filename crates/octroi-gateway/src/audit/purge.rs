@@ -41,9 +41,8 @@ impl AuditLog {
         let current = files.last().map_or(0, |last| last.number);
         loop {
             let directory = self.directory().to_owned();
-            let look = tokio::task::spawn_blocking(move || oldest(&directory, limits, current));
-            // The task fails only if the program is ending.
-            let Some(Oldest { path, purge, because }) = look.await.unwrap_or(Err(AuditError::Closed))? else {
+            let look = self.run_blocking("audit-purge", move || oldest(&directory, limits, current));
+            let Some(Oldest { path, purge, because }) = look.await? else {
                 return Ok(purged);
             };
             let context = purge.to_context(self.key(), because);

@@ -65,7 +65,7 @@ pub(super) struct WriteQueue {
     n_calls_open: AtomicUsize,
     filled: Condvar,
     /// Limits the records that callers wait for.
-    room: Semaphore,
+    free_places: Semaphore,
     /// Limits the others. They are kept while writes fail, and must not block callers that need to learn of
     /// the failure.
     later_room: Semaphore,
@@ -107,7 +107,7 @@ impl WriteQueue {
             n_done: AtomicU64::new(0),
             n_calls_open: AtomicUsize::new(0),
             filled: Condvar::new(),
-            room: Semaphore::new(WAITING_MAX),
+            free_places: Semaphore::new(WAITING_MAX),
             later_room: Semaphore::new(WAITING_MAX),
             position,
             checkpoint,
@@ -139,14 +139,14 @@ impl WriteQueue {
 
     /// Waits for space, then adds a record. The caller must see that it is written. Returns the job's number.
     pub(super) async fn add(&self, pending: PendingRecord) -> Result<u64, AuditError> {
-        let room = match pending.wait {
+        let free_places = match pending.wait {
             Wait::Nothing => &self.later_room,
-            Wait::Os(_) | Wait::Disk(_) => &self.room,
+            Wait::Os(_) | Wait::Disk(_) => &self.free_places,
         };
-        let permit = match room.try_acquire() {
+        let permit = match free_places.try_acquire() {
             Ok(permit) => permit,
             // Boxed, because it is rare and every record would reserve space for it.
-            Err(_) => Box::pin(room.acquire()).await.map_err(|_| AuditError::Closed)?,
+            Err(_) => Box::pin(free_places.acquire()).await.map_err(|_| AuditError::Closed)?,
         };
         permit.forget();
         self.push(WriterJob::Write(pending))
@@ -255,7 +255,7 @@ impl WriteQueue {
 
     /// Releases queue space.
     pub(super) fn release(&self, n_awaited: usize, n_later: usize) {
-        self.room.add_permits(n_awaited);
+        self.free_places.add_permits(n_awaited);
         self.later_room.add_permits(n_later);
     }
 
@@ -266,7 +266,7 @@ impl WriteQueue {
         let jobs = std::mem::take(&mut queue.jobs);
         self.n_jobs.store(0, Ordering::Relaxed);
         drop(queue);
-        self.room.close();
+        self.free_places.close();
         self.later_room.close();
         // Dropping their reply channels fails the callers.
         drop(jobs);

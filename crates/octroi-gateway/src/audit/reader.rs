@@ -160,8 +160,8 @@ impl LogReader {
                     Step::End | Step::Torn { .. } | Step::Unreadable => break,
                 }
             }
-            let room = n_max - page.len();
-            page.extend(block.into_iter().rev().take(room));
+            let n_missing = n_max - page.len();
+            page.extend(block.into_iter().rev().take(n_missing));
         }
         Ok(())
     }

@@ -251,8 +251,8 @@ impl Verification {
         }
         let Ok(entry) = Entry::parse(body) else { return };
         if entry.kind == Kind::AuditOpened {
-            let said = Carried::read(entry.context).map_or(0, |carried| carried.signed_until);
-            self.signed_before = self.signed_before.max(said);
+            let signed_until = Carried::read(entry.context).map_or(0, |carried| carried.signed_until);
+            self.signed_before = self.signed_before.max(signed_until);
         }
         let Some(start) = self.start.as_ref().filter(|_| entry.kind == Kind::AuditPurged) else { return };
         let explains = Purge::open(entry.context, &self.node, &self.key).is_some_and(|purge| {

@@ -30,6 +30,7 @@ const LAST_PAGES: Duration = Duration::from_secs(2);
 
 impl AuditIndex {
     /// Copies until the gateway ends, or until its shutdown limit.
+    #[expect(clippy::disallowed_methods, reason = "one thread that copies, whose end this waits for")]
     pub(crate) async fn project(self: Arc<Self>, log: AuditLog, store: Arc<Store>) {
         let dropped = CancellationToken::new();
         let _drop = dropped.clone().drop_guard();

@@ -8,7 +8,7 @@ use octroi_core::glob::Glob;
 use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditRow, Store, StoreError};
 
 use super::AuditIndex;
-use crate::audit::{AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, verify, wanted_events};
+use crate::audit::{AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, matching_events, verify};
 
 /// How long a search waits for records that were just written.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -118,13 +118,13 @@ impl AuditIndex {
                 // Unreadable records are reported by `verify`.
                 let Ok(record) = record else { continue };
                 let seq = record.seq;
-                let wanted = wanted_events(&filter, record);
+                let matching = matching_events(&filter, record);
                 // A record and its decision stay on one page, which ends at a record.
-                if !found.is_empty() && found.len() + wanted.len() > n_max {
+                if !found.is_empty() && found.len() + matching.len() > n_max {
                     break;
                 }
                 last = seq;
-                found.extend(wanted);
+                found.extend(matching);
                 if found.len() >= n_max {
                     break;
                 }

@@ -11,7 +11,7 @@ use tracing::{info, warn};
 
 use super::snapshots::SnapshotWhen;
 use super::{AuditIndex, AuditIndexError};
-use crate::audit::{AuditError, AuditLog, LogReader, PurgeLimits, Purged};
+use crate::audit::{AuditLog, LogReader, PurgeLimits, Purged};
 use crate::audit_recorder::actor_kind;
 
 /// How often the size of the log is looked at: at the highest load a segment is written in seconds.
@@ -86,13 +86,11 @@ fn before(now_ms: i64, retention: Duration) -> i64 {
 /// Deletes the rows of purged records.
 async fn forget_purged(log: &AuditLog, store: &Store) {
     let directory = log.directory().to_owned();
-    let look = tokio::task::spawn_blocking(move || {
+    let look = log.run_blocking("audit-first-record", move || {
         let mut reader = LogReader::open(&directory)?;
         reader.records(1)?.next().transpose().map(|first| first.map_or(1, |first| first.seq))
     });
-    // The task fails only if the program is ending.
-    let first = look.await.unwrap_or(Err(AuditError::Closed));
-    let first = match first {
+    let first = match look.await {
         Ok(first) => first,
         Err(error) => {
             return warn!(%error, hint = error.hint(), "the first record of the audit log could not be read");

@@ -4,15 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use octroi_core::{ServerKey, ServerName};
+use octroi_core::ServerKey;
 use serde_json::Value;
 
 use super::offer::Tool;
 
 /// The key under which Octroi's own tools are decided, recorded and watched. No server may have this name.
-static OCTROI: LazyLock<ServerKey> = LazyLock::new(|| {
-    ServerKey::system(ServerName::parse("octroi").unwrap_or_else(|_| unreachable!("a valid name")))
-});
+static OCTROI: LazyLock<ServerKey> = LazyLock::new(ServerKey::octroi);
 
 /// The definitions for the lists.
 #[derive(Clone, Debug, Default)]

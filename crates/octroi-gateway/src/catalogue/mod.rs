@@ -236,16 +236,34 @@ impl Catalogue {
         self.prompts.get(name).ok_or_else(|| unknown(ErrorCode::PromptNotFound, name, &[]))
     }
 
+    /// All tools, each with the text of its server's key: servers of two owners may have one name.
+    pub(crate) fn tool_names(&self) -> Vec<(String, &str)> {
+        let mut names = Vec::new();
+        for (server, offer) in &self.offers {
+            names.extend(offer.raw.tools.iter().map(|tool| (server.to_string(), tool.name.as_str())));
+        }
+        names
+    }
+
+    /// The server that a bare name stands for: the one that everybody shares, else the only one of this name.
+    pub(crate) fn server_named(&self, name: &ServerName) -> Option<&ServerKey> {
+        if let Some((shared, _)) = self.offers.get_key_value(&ServerKey::system(name.clone())) {
+            return Some(shared);
+        }
+        let mut of_users = self.offers.keys().filter(|key| key.name == *name);
+        let first = of_users.next()?;
+        // Of several, none is meant more than the others.
+        of_users.next().is_none().then_some(first)
+    }
+
     /// Finds the server of a resource and the server's own URI: by the published form, or by the
     /// server's own form where exactly one server has it. Links inside results use the latter.
     pub fn resource(&self, published: &str) -> Result<(ServerKey, String), RpcError> {
         if let Some((server, own)) = uri::resolve(published)
             && let Ok(name) = ServerName::parse(server)
+            && let Some(server) = self.server_named(&name)
         {
-            let server = ServerKey::system(name);
-            if self.offers.contains_key(&server) {
-                return Ok((server, own));
-            }
+            return Ok((server.clone(), own));
         }
         let mut steps = Steps::for_one_uri();
         let mut owners: Vec<&ServerKey> = Vec::new();

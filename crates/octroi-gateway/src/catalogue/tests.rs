@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_mcp::{Era, Version};
 use serde_json::Value;
@@ -171,4 +173,28 @@ fn lists_keep_what_they_do_not_change() {
     let resources: Value =
         serde_json::from_slice(&catalogue.merged().result(&Method::ResourcesList, Era::Legacy)).unwrap();
     assert_eq!(resources["resources"][0]["uri"], "x://s/r");
+}
+
+/// Servers of two owners may have one name. The bare name then stands for the shared one, or for none.
+#[test]
+fn two_servers_of_one_name_are_kept_apart() {
+    let name = ServerName::parse("notes").unwrap();
+    for (keys, expected) in [
+        (&["ana/notes", "bob/notes"][..], None),
+        (&["ana/notes", "files"], Some("ana/notes")),
+        (&["ana/notes", "bob/notes", "notes"], Some("notes")),
+        (&["files"], None),
+    ] {
+        let servers: Vec<_> = keys.iter().map(|key| (*key, lists(&["add"], &[key], &[]))).collect();
+        let catalogue = catalogue(&servers);
+        let found = catalogue.server_named(&name).map(ToString::to_string);
+        assert_eq!(found.as_deref(), expected, "{keys:?}");
+        let resolved = catalogue.resource("octroi-uri://notes/urn:x").ok();
+        let resolved = resolved.map(|(server, own)| (server.to_string(), own));
+        assert_eq!(resolved, expected.map(|key| (key.to_owned(), "urn:x".to_owned())), "{keys:?}");
+        let names: Vec<String> =
+            catalogue.tool_names().into_iter().map(|(server, tool)| format!("{server}.{tool}")).collect();
+        let expected: Vec<String> = keys.iter().map(|key| format!("{key}.add")).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>(), expected.iter().collect(), "{keys:?}");
+    }
 }

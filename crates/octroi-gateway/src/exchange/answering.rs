@@ -28,12 +28,12 @@ impl Exchange<'_> {
         let view = cleaned.as_ref().unwrap_or(view);
         let (from, to) = (connection.era(), self.caller.era);
         let method = self.envelope.method();
-        let server = &self.server().name;
+        let server = self.server();
         let outcome = if view.is_error() { RecordedOutcome::ToolError } else { RecordedOutcome::Completed };
         let cleaned = match method {
             Method::TasksGet => {
                 let redactor = &self.shared.context.redactor;
-                Some(reserved_metadata::out_of_task(server.as_str(), view.json(), redactor))
+                Some(reserved_metadata::out_of_task(&server.to_string(), view.json(), redactor))
             }
             _ => None,
         };
@@ -50,7 +50,7 @@ impl Exchange<'_> {
         // A request with the server's own URI is answered with the same URI.
         let is_published_uri = || self.params.uri().as_deref() != self.target.subject.uri.as_deref();
         if is_merged && *method == Method::ResourcesRead && is_published_uri() {
-            return (Answer::Result(contents::publish(server, result)), outcome);
+            return (Answer::Result(contents::publish(&server.name, result)), outcome);
         }
         (Answer::Result(result), outcome)
     }

@@ -33,9 +33,9 @@ pub enum UserOrigin {
     Configuration,
     /// Somebody added the user.
     Added {
-        /// When.
+        /// The time of the change that added the user.
         at_ms: i64,
-        /// Who.
+        /// The principal that made it, as in the audit log.
         by: String,
     },
 }
@@ -43,7 +43,7 @@ pub enum UserOrigin {
 /// A user as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownUser {
-    /// The name.
+    /// The name, which tokens and agents name as their owner.
     pub name: String,
     /// What the user may do.
     pub role: UserRole,

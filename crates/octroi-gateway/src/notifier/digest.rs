@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use octroi_core::config::Told;
+use octroi_core::config::NoticeTopic;
 use octroi_core::time::show_time;
 use octroi_core::visible;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub(super) const LISTED_MAX: usize = 20;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Notice {
     /// The topic.
-    pub(crate) about: Told,
+    pub(crate) about: NoticeTopic,
     /// All of it in a sentence or two, with what to do.
     pub(crate) text: String,
     /// The same for programs.
@@ -100,13 +100,13 @@ fn of_calls(calls: &[Arc<WaitingCall>], n_calls: u64) -> Notice {
     };
     let listed: Vec<Value> = calls.iter().map(|call| json_of_call(call)).collect();
     let json = json!({
-        "about": Told::Approvals.as_str(),
+        "about": NoticeTopic::Approvals.as_str(),
         "text": text,
         "count": n_calls,
         "command": "octroi approvals",
         "calls": listed,
     });
-    Notice { about: Told::Approvals, text, json }
+    Notice { about: NoticeTopic::Approvals, text, json }
 }
 
 fn json_of_call(call: &WaitingCall) -> Value {
@@ -148,11 +148,11 @@ fn of_definitions(definitions: &[Arc<QuarantinedDefinition>], n_definitions: u64
         })
     });
     let json = json!({
-        "about": Told::Quarantine.as_str(),
+        "about": NoticeTopic::Quarantine.as_str(),
         "text": text,
         "count": n_definitions,
         "command": "octroi pins",
         "definitions": listed.collect::<Vec<_>>(),
     });
-    Notice { about: Told::Quarantine, text, json }
+    Notice { about: NoticeTopic::Quarantine, text, json }
 }

@@ -55,7 +55,7 @@ impl Pipeline {
             Provider::Upstream(upstream) => {
                 self.exchange(request, target, upstream, &permit, continuing).await
             }
-            Provider::Builtin(builtin) => self.serve(request, target, builtin).await,
+            Provider::Builtin(builtin) => self.serve(request, target, builtin, &permit).await,
         };
         if let Some(record) = record {
             record.end(outcome.as_str(), answer.json()).await;

@@ -129,11 +129,10 @@ impl Pins {
 
     /// Starts the evaluation of one server's definitions.
     pub(crate) fn inspect<'a>(&'a self, server: &'a ServerKey, catalogue: &Catalogue) -> Inspection<'a> {
-        let names = catalogue.offers().iter().flat_map(|(server, offer)| {
-            offer.raw.tools.iter().map(move |tool| (server.name.as_str(), tool.name.as_str()))
-        });
+        let names = catalogue.tool_names();
+        let known = KnownTools::new(names.iter().map(|(server, tool)| (server.as_str(), *tool)));
         let is_known = self.knows_tools_of(server);
-        Inspection { pins: self, server, is_known, known: KnownTools::new(names), seen: RefCell::default() }
+        Inspection { pins: self, server, is_known, known, seen: RefCell::default() }
     }
 
     fn judge(&self, key: &PinKey, hash: &DefinitionHash, find: impl FnOnce() -> Vec<Finding>) -> Judged {
@@ -183,7 +182,8 @@ impl Inspection<'_> {
 
     fn look(&self, kind: PinKind, name: &str, definition: &[u8], hash: &DefinitionHash) -> Option<String> {
         let key = PinKey { server: self.server.clone(), kind, name: name.to_owned() };
-        let context = LintContext { server: self.server.name.as_str(), tools: &self.known };
+        let server = self.server.to_string();
+        let context = LintContext { server: &server, tools: &self.known };
         let judged = self.pins.judge(&key, hash, || findings(definition, &context));
         let is_added = self.is_known && kind == PinKind::Tool;
         let new_tools = self.pins.settings.load().new_tools;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::Registry;
 use super::pins::instructions_definition;
-use crate::catalogue::{Catalogue, Offer, hash_of};
+use crate::catalogue::{Offer, hash_of};
 use crate::change::PlannedChange;
 use crate::operator_error::{OperatorError, must_be_person};
 
@@ -63,11 +63,13 @@ impl Registry {
         self.flush().await?;
         let accepted = store.pins().await?;
         let catalogue = self.catalogue();
-        let names = tool_names(&catalogue);
+        let names = catalogue.tool_names();
+        let names: Vec<_> = names.iter().map(|(server, tool)| (server.as_str(), *tool)).collect();
         let known = KnownTools::new(names.iter().copied());
         let pairs = look_alikes(&names);
         let mut all = Vec::new();
         for (server, offer) in catalogue.offers() {
+            let server_text = server.to_string();
             for ((kind, name), reason) in &offer.held {
                 let Some((definition, hash)) = definition_of(offer, *kind, name) else {
                     continue;
@@ -75,7 +77,7 @@ impl Registry {
                 let key = pin_key(server, *kind, name);
                 let before = accepted.iter().find(|pin| pin.key == key);
                 let changes = before.map(|pin| difference(pin.definition.as_bytes(), definition.as_bytes()));
-                let context = LintContext { server: server.name.as_str(), tools: &known };
+                let context = LintContext { server: &server_text, tools: &known };
                 all.push(HeldPin {
                     server: server.clone(),
                     kind: *kind,
@@ -87,7 +89,7 @@ impl Registry {
                     changes: changes.unwrap_or_default(),
                     findings: findings(definition.as_bytes(), &context),
                     look_alikes: match kind {
-                        PinKind::Tool => like(&pairs, server, name),
+                        PinKind::Tool => like(&pairs, &server_text, name),
                         PinKind::Server | PinKind::Prompt | PinKind::Resource | PinKind::Template => {
                             Vec::new()
                         }
@@ -204,15 +206,6 @@ pub(super) fn pin_key(server: &ServerKey, kind: PinKind, name: &str) -> PinKey {
     PinKey { server: server.clone(), kind, name: name.to_owned() }
 }
 
-fn tool_names(catalogue: &Catalogue) -> Vec<(&str, &str)> {
-    let offers = catalogue.offers().iter();
-    offers
-        .flat_map(|(server, offer)| {
-            offer.raw.tools.iter().map(move |tool| (server.name.as_str(), tool.name.as_str()))
-        })
-        .collect()
-}
-
 /// The server's definition of this name.
 fn definition_of(offer: &Offer, kind: PinKind, name: &str) -> Option<(String, DefinitionHash)> {
     let list = match kind {
@@ -231,8 +224,8 @@ fn definition_of(offer: &Offer, kind: PinKind, name: &str) -> Option<(String, De
 }
 
 /// Tools that may be confused with this one. The same name at two servers is common and not suspicious.
-fn like(pairs: &[LookAlike<'_>], server: &ServerKey, name: &str) -> Vec<String> {
-    let own = (server.name.as_str(), name);
+fn like(pairs: &[LookAlike<'_>], server: &str, name: &str) -> Vec<String> {
+    let own = (server, name);
     let suspicious = pairs.iter().filter(|pair| pair.resemblance != Resemblance::Same);
     suspicious
         .filter_map(|pair| match (pair.first, pair.second) {

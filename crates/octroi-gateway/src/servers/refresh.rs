@@ -12,6 +12,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use super::status::ErrorDetail;
 use super::{ManagedServer, Servers};
 use crate::catalogue::{LISTS, ListSource, fetch};
 use crate::registry::Fetched;
@@ -40,11 +41,18 @@ pub(super) struct Refresher {
     /// When it was first started.
     woken: OnceLock<Instant>,
     /// The lists that could not be fetched when they were last asked for, with the reason.
-    failures: Mutex<BTreeMap<String, String>>,
+    failures: Mutex<BTreeMap<String, ListFailure>>,
     /// The connection over which the tools were listed last; it may be closed by now.
     listed: Mutex<Weak<Connection>>,
     /// Held while the tools are listed because a call waits for it.
     listing: tokio::sync::Mutex<()>,
+}
+
+/// Why a list could not be fetched, for each kind of reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ListFailure {
+    full: String,
+    reason: String,
 }
 
 /// What was fetched of a server.
@@ -106,7 +114,7 @@ impl Refresher {
     }
 
     /// Notes which of the lists that were asked for could not be fetched; `true` if that is different from before.
-    fn note_failures(&self, asked: &HashSet<Method>, failed: &HashMap<Method, String>) -> bool {
+    fn note_failures(&self, asked: &HashSet<Method>, failed: &HashMap<Method, ListFailure>) -> bool {
         let mut failures = self.failures.lock();
         let before = failures.clone();
         for method in asked {
@@ -119,10 +127,15 @@ impl Refresher {
     }
 
     /// Why lists are missing or out of date, if they are.
-    pub(super) fn failure(&self) -> Option<String> {
+    pub(super) fn failure(&self, detail: ErrorDetail) -> Option<String> {
         let failures = self.failures.lock();
-        let texts: Vec<String> =
-            failures.iter().map(|(list, reason)| format!("{list} failed: {reason}")).collect();
+        let texts: Vec<String> = failures
+            .iter()
+            .map(|(list, failure)| match detail {
+                ErrorDetail::Full => format!("{list} failed: {}", failure.full),
+                ErrorDetail::Reason => format!("{list} failed: {}", failure.reason),
+            })
+            .collect();
         (!texts.is_empty()).then(|| texts.join("; "))
     }
 
@@ -179,13 +192,26 @@ impl Servers {
         futures_util::future::join_all(running.map(Upstream::check_now)).await;
     }
 
-    /// Fetches all lists of a server now.
+    /// Fetches all lists of a server now, if it is running; `false` if it is not.
+    pub async fn refresh_running(&self, upstream: &Arc<Upstream>) -> bool {
+        let is_running = upstream.current().is_some();
+        if is_running {
+            self.refresh_and_announce(upstream).await;
+        }
+        is_running
+    }
+
+    /// Fetches all lists of a server now, starting it if it is not running.
     pub async fn refresh_all(&self, upstream: &Arc<Upstream>) -> Result<(), UpstreamError> {
         upstream.connection().await?;
+        self.refresh_and_announce(upstream).await;
+        Ok(())
+    }
+
+    async fn refresh_and_announce(&self, upstream: &Arc<Upstream>) {
         for method in self.refresh(upstream, &LISTS.into()).await.changed {
             self.subscriptions.list_changed(&upstream.spec().key, &method);
         }
-        Ok(())
     }
 
     /// Ensures that the tools of a server were listed since it was connected: after a restart they may differ
@@ -246,7 +272,9 @@ impl Servers {
                 Err(error) => {
                     warn!(server.name = %key, list = %method, %error, "list not refreshed, the old one stays");
                     let error = error.redacted(|text| self.context.redactor.redacted(text));
-                    failed.insert(method.clone(), error.to_string());
+                    let [full, reason] =
+                        [ErrorDetail::Full, ErrorDetail::Reason].map(|detail| detail.text(&error));
+                    failed.insert(method.clone(), ListFailure { full, reason });
                 }
             }
         }
@@ -267,6 +295,14 @@ impl Servers {
             }
         }
         RefreshedLists { changed, failed: failed.into_keys().collect() }
+    }
+
+    /// Fetches the lists of every running server again; returns how many there are.
+    pub async fn refresh_running_servers(&self) -> usize {
+        let upstreams = self.upstreams();
+        let refreshed = upstreams.iter().map(|upstream| self.refresh_running(upstream));
+        let refreshed = futures_util::future::join_all(refreshed).await;
+        refreshed.into_iter().filter(|is_running| *is_running).count()
     }
 
     /// Fetches the lists of every enabled server again, starting those that are not running.

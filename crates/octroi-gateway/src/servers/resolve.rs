@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use octroi_api::{ApiError, ErrorCode};
+use octroi_core::ServerKey;
 use octroi_core::pin::PinKind;
-use octroi_core::{ServerKey, ServerName};
 use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
@@ -341,8 +341,28 @@ fn unknown_tool(name: &str) -> RpcError {
     error_for_agent(ErrorCode::ToolNotFound, format!("unknown tool `{name}`"))
 }
 
-/// A task's server and its id there. Server names contain no colon, so the first one separates them.
+/// A task's server and its id there. Keys of servers contain no colon, so the first one separates them.
 fn task_of(id: &str) -> Option<(ServerKey, &str)> {
     let (server, own) = id.split_once(':')?;
-    Some((ServerKey::system(ServerName::parse(server).ok()?), own))
+    Some((ServerKey::parse(server)?, own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_names_its_server_with_the_owner() {
+        for (id, expected) in [
+            ("notes:t1", Some(("notes", "t1"))),
+            ("ana/notes:t1", Some(("ana/notes", "t1"))),
+            ("bob/notes:a:b", Some(("bob/notes", "a:b"))),
+            ("/notes:t1", None),
+            ("notes", None),
+            ("Not a name:t1", None),
+        ] {
+            let found = task_of(id).map(|(server, own)| (server.to_string(), own));
+            assert_eq!(found.as_ref().map(|(server, own)| (server.as_str(), *own)), expected, "{id}");
+        }
+    }
 }

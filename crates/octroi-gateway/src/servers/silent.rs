@@ -3,12 +3,13 @@
 use octroi_core::server::Start;
 use octroi_core::{Lifecycle, ServerKey};
 
+use super::status::ErrorDetail;
 use super::{ManagedServer, Servers};
 
 /// A server that offers no tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SilentServer {
-    /// Its name.
+    /// The key that a call named.
     pub server: ServerKey,
     /// Why it has none, without anything that the server wrote.
     pub reason: String,
@@ -61,7 +62,7 @@ fn silent(member: &ManagedServer) -> SilentServer {
             ("it is stopped".to_owned(), format!("start it with `octroi restart {name}`"))
         }
         (Lifecycle::Stopped | Lifecycle::Stopping, Some(error)) => (format!("it is stopped: {error}"), look),
-        (Lifecycle::Running, _) => match member.refresher.failure() {
+        (Lifecycle::Running, _) => match member.refresher.failure(ErrorDetail::Reason) {
             Some(_) => ("it runs, but its list of tools could not be read".to_owned(), look),
             None => ("it runs, and lists none".to_owned(), look),
         },

@@ -4,19 +4,49 @@ use std::sync::atomic::Ordering;
 
 use octroi_api::operations::servers::ServerStatus;
 use octroi_core::server::Transport;
-use octroi_core::{Lifecycle, ServerKey};
+use octroi_core::{Lifecycle, Principal, ServerKey};
+use octroi_upstream::UpstreamError;
 
 use super::{ManagedServer, Servers};
 
+/// How much of a server's error its reader sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorDetail {
+    /// Everything, with the last output of the server.
+    Full,
+    /// The reason, without anything that the server wrote: that is for administrators, like the server's log.
+    Reason,
+}
+
+impl ErrorDetail {
+    /// What a principal sees.
+    pub fn of(reader: &Principal) -> Self {
+        if reader.is_admin() { Self::Full } else { Self::Reason }
+    }
+
+    /// The text of an error.
+    pub(super) fn text(self, error: &UpstreamError) -> String {
+        match self {
+            Self::Full => error.to_string(),
+            Self::Reason => error.for_caller(),
+        }
+    }
+}
+
 impl Servers {
+    /// The names of all servers.
+    pub fn names(&self) -> Vec<String> {
+        self.members.load().keys().map(ToString::to_string).collect()
+    }
+
     /// The status of all servers.
-    pub fn status(&self) -> Vec<ServerStatus> {
-        self.members.load().values().map(|member| self.status_of(member)).collect()
+    pub fn status(&self, detail: ErrorDetail) -> Vec<ServerStatus> {
+        self.members.load().values().map(|member| self.status_of(member, detail)).collect()
     }
 
     /// The status of one server.
-    pub fn server_status(&self, key: &ServerKey) -> Option<ServerStatus> {
-        self.get(key).map(|member| self.status_of(&member))
+    pub fn server_status(&self, key: &ServerKey, detail: ErrorDetail) -> Option<ServerStatus> {
+        self.get(key).map(|member| self.status_of(&member, detail))
     }
 
     /// Why every server is disabled, if it is not this server's own switch.
@@ -25,7 +55,7 @@ impl Servers {
         is_off.then(|| "`enabled = false` under [mcp] keeps every server off".to_owned())
     }
 
-    fn status_of(&self, member: &ManagedServer) -> ServerStatus {
+    fn status_of(&self, member: &ManagedServer, detail: ErrorDetail) -> ServerStatus {
         let spec = member.upstream.spec();
         let connection = member.upstream.current();
         let condition = member.upstream.condition();
@@ -57,7 +87,8 @@ impl Servers {
             in_flight: count(condition.in_flight),
             waiting: count(condition.waiting),
             error: self.switched_off(condition.lifecycle).or_else(|| {
-                condition.error.map(|error| error.to_string()).or_else(|| member.refresher.failure())
+                let error = condition.error.map(|error| detail.text(&error));
+                error.or_else(|| member.refresher.failure(detail))
             }),
             warnings: strays
                 .unwrap_or_default()

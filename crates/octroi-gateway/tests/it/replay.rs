@@ -11,7 +11,7 @@ use crate::cost::{BYTES_FOR_BYTE, BYTES_MAX, NANOSECONDS_FOR_BYTE, NANOSECONDS_M
 /// How much slower than the fuzz targets this may be: a build without optimisation on a machine with other work.
 const FACTOR: u64 = 50;
 
-/// How often a step is repeated before it counts as too dear.
+/// How often a step is repeated before it counts as too expensive.
 const REPETITIONS: usize = 3;
 
 /// Set for the process that runs alone.

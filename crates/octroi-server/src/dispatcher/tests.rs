@@ -101,7 +101,10 @@ impl TestGateway {
         });
         let gateway = gateway.await.unwrap();
         for agent in ["x", "preview", "unknown", "unlucky", "coder", "writer"] {
-            gateway.governance().plan_agent(agent, &person()).unwrap().apply().await.unwrap();
+            let change = gateway.governance().plan_agent(agent, &person()).unwrap();
+            let recorded =
+                gateway.record_change(ChangeAuthor::Octroi, Kind::AdministrativeChange, "test", change);
+            assert!(recorded.await.unwrap().apply().await.is_ok());
         }
         Self { operations: Operations::new(gateway, Arc::new(NoControl)), _directory: directory }
     }
@@ -232,7 +235,7 @@ async fn operations_and_resources_are_found_by_who_asks() {
     for (who, uri, expected) in [
         (person(), "resource://servers/list", None),
         (person(), "resource://servers/nobody", unknown),
-        (person(), "resource://approvals/ap_x", unknown),
+        (person(), "resource://agents/coder/approvals/ap_x", unknown),
         (person(), "resource://approval-policy/proposals/7", unknown),
         (person(), "resource://agents/coder/policy/state", None),
         (person(), "file:///a", unknown),

@@ -2,7 +2,6 @@
 
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::health::{HealthByServer, HealthReport, ServerHealth};
-use octroi_gateway::Gateway;
 
 use super::context::OperationContext;
 use super::servers;
@@ -13,12 +12,12 @@ pub(super) async fn check_all(
     _: NoArguments,
 ) -> Result<HealthReport, OperationError> {
     context.gateway.servers().check_all().await;
-    Ok(HealthReport { servers: by_server(&context.gateway) })
+    Ok(HealthReport { servers: by_server(context) })
 }
 
 /// The last known health of every server.
-pub(crate) fn by_server(gateway: &Gateway) -> HealthByServer {
-    let servers = servers::all(gateway).into_iter().map(|server| {
+pub(crate) fn by_server(context: &OperationContext) -> HealthByServer {
+    let servers = servers::all(context).into_iter().map(|server| {
         let health = ServerHealth {
             health: server.health,
             state: server.state,

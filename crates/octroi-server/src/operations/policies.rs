@@ -67,7 +67,7 @@ pub(super) async fn show(
         rules: sentences(policy.source()),
         policy,
         file: governance.policy_file(&level).map(|file| file.display().to_string()),
-        gates: servers::gates(&context.gateway),
+        gates: servers::gates(context),
     })
 }
 

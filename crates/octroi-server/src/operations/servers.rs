@@ -9,7 +9,7 @@ use octroi_api::operations::servers::{
 };
 use octroi_core::ServerKey;
 use octroi_core::suggest::did_you_mean;
-use octroi_gateway::{FiledUnder, Gateway, PlannedChange, Upstream, UpstreamError};
+use octroi_gateway::{ErrorDetail, FiledUnder, Gateway, PlannedChange, Upstream, UpstreamError};
 use serde_json::json;
 
 use super::context::OperationContext;
@@ -20,31 +20,47 @@ use crate::error::OperationError;
 /// How many past health checks are shown.
 const CHECKS_SHOWN: u32 = 10;
 
-pub(super) async fn list(context: &OperationContext, _: NoArguments) -> Result<ServerList, OperationError> {
+/// All servers and gates as a principal sees them. The resource shows a part of the same.
+pub(crate) async fn list(context: &OperationContext, _: NoArguments) -> Result<ServerList, OperationError> {
     let gateway = &context.gateway;
+    let all = ServerList { servers: all(context), gates: gates(context), ..ServerList::default() };
+    if !context.principal().is_admin() {
+        // Problems and changes of the configuration name files, and what belongs to others.
+        return Ok(all);
+    }
     let waiting = gateway.waiting_changes();
     Ok(ServerList {
-        servers: all(gateway),
         problems: gateway.problems(),
         waiting: waiting.changes.clone(),
         waiting_digest: waiting.digest.clone(),
-        gates: gates(gateway),
+        ..all
     })
 }
 
 /// The status of every server.
-pub(crate) fn all(gateway: &Gateway) -> Vec<ServerStatus> {
-    gateway.servers().status()
+pub(super) fn all(context: &OperationContext) -> Vec<ServerStatus> {
+    context.gateway.servers().status(ErrorDetail::of(context.principal()))
 }
 
-/// The status of every custom gate.
-pub(super) fn gates(gateway: &Gateway) -> Vec<GateStatus> {
-    gateway.governance().gate_status()
+/// The status of every custom gate. What its program wrote is for administrators, like a server's log.
+pub(super) fn gates(context: &OperationContext) -> Vec<GateStatus> {
+    let mut gates = context.gateway.governance().gate_status();
+    if !context.principal().is_admin() {
+        gates.iter_mut().for_each(|gate| gate.last_error = None);
+    }
+    gates
 }
 
 /// The status of one server.
-pub(crate) fn status(gateway: &Gateway, key: &ServerKey) -> Result<ServerStatus, OperationError> {
-    let status = gateway.servers().server_status(key);
+pub(crate) fn get_status(
+    context: &OperationContext,
+    key: &ServerKey,
+) -> Result<ServerStatus, OperationError> {
+    status(&context.gateway, key, ErrorDetail::of(context.principal()))
+}
+
+fn status(gateway: &Gateway, key: &ServerKey, detail: ErrorDetail) -> Result<ServerStatus, OperationError> {
+    let status = gateway.servers().server_status(key, detail);
     status.ok_or_else(|| unknown(gateway, &key.to_string()))
 }
 
@@ -63,19 +79,21 @@ pub(super) async fn get(
         at: check.at_ms,
         health: check.health.into(),
         latency_ms: check.latency_ms,
-        error: check.error,
+        // The recorded text contains what the server wrote.
+        error: check.error.filter(|_| context.principal().is_admin()),
     });
-    Ok(ServerDetail { status: status(gateway, key)?, checks: checks.collect() })
+    Ok(ServerDetail { status: get_status(context, key)?, checks: checks.collect() })
 }
 
 pub(super) async fn toggle(context: &OperationContext, request: ToggleRequest) -> Plan<ServerStatus> {
     let gateway = Arc::clone(&context.gateway);
     let upstream = find(&gateway, &request.name)?;
     let key = upstream.spec().key.clone();
+    let detail = ErrorDetail::of(context.principal());
     let change = gateway.servers().switch(&upstream, request.enabled).filed_under(of_server(&key));
     Ok(change.map(move |switched| {
         switched?;
-        status(&gateway, &key)
+        status(&gateway, &key, detail)
     }))
 }
 
@@ -86,37 +104,87 @@ pub(super) async fn restart(context: &OperationContext, request: ServerRequest) 
     let subject = json!({"change": "server_restarted", "server": key.to_string()});
     let before = json!({"state": upstream.condition().lifecycle.as_str()});
     let filed_under = of_server(&key);
+    let detail = ErrorDetail::of(context.principal());
     let change = PlannedChange::new(subject, before, json!({"state": "running"}), async move {
         upstream.restart().await.map_err(|error| unavailable(&key, error))?;
-        status(&gateway, &key)
+        status(&gateway, &key, detail)
     });
     Ok(change.filed_under(filed_under))
 }
 
-pub(super) async fn test(
-    context: &OperationContext,
-    request: ServerRequest,
-) -> Result<ServerStatus, OperationError> {
-    let upstream = find(&context.gateway, &request.name)?;
-    let key = &upstream.spec().key;
-    upstream.check_now().await.map_err(|error| unavailable(key, error))?;
-    status(&context.gateway, key)
+/// Connects to a server and checks it. A change, because it starts a stopped server.
+pub(super) async fn test(context: &OperationContext, request: ServerRequest) -> Plan<ServerStatus> {
+    let gateway = Arc::clone(&context.gateway);
+    let upstream = find(&gateway, &request.name)?;
+    let key = upstream.spec().key.clone();
+    let subject = json!({"change": "server_tested", "server": key.to_string()});
+    let before = json!({"state": upstream.condition().lifecycle.as_str()});
+    let filed_under = of_server(&key);
+    let detail = ErrorDetail::of(context.principal());
+    let change = PlannedChange::new(subject, before, json!({"state": "running"}), async move {
+        upstream.check_now().await.map_err(|error| unavailable(&key, error))?;
+        status(&gateway, &key, detail)
+    });
+    Ok(change.filed_under(filed_under))
 }
 
-pub(super) async fn refresh(
+/// Fetches the lists of running servers again. It starts nothing.
+pub(super) async fn refresh_running(
     context: &OperationContext,
     request: RefreshRequest,
 ) -> Result<Refreshed, OperationError> {
     let gateway = &context.gateway;
     let Some(name) = request.name else {
-        let refreshed = gateway.servers().refresh_servers().await;
-        let (refreshed, failed) = (count(refreshed.n_servers), refreshed.failed);
-        return Ok(Refreshed::All(RefreshedServers { refreshed, failed }));
+        let n_servers = gateway.servers().refresh_running_servers().await;
+        return Ok(Refreshed::All(RefreshedServers {
+            refreshed: count(n_servers),
+            ..RefreshedServers::default()
+        }));
     };
     let upstream = find(gateway, &name)?;
     let key = &upstream.spec().key;
-    gateway.servers().refresh_all(&upstream).await.map_err(|error| unavailable(key, error))?;
-    Ok(Refreshed::One(Box::new(status(gateway, key)?)))
+    if !gateway.servers().refresh_running(&upstream).await {
+        let state = upstream.condition().lifecycle.as_str();
+        return Err(unavailable(key, UpstreamError::Idle(state)));
+    }
+    Ok(Refreshed::One(Box::new(get_status(context, key)?)))
+}
+
+/// Fetches lists again, of servers that do not run as well. They are started for it.
+pub(super) async fn start_and_refresh(
+    context: &OperationContext,
+    request: RefreshRequest,
+) -> Plan<Refreshed> {
+    let gateway = Arc::clone(&context.gateway);
+    let Some(name) = request.name else {
+        let servers = gateway.servers();
+        let upstreams = servers.upstreams();
+        let enabled = || upstreams.iter().filter(|upstream| upstream.spec().enabled);
+        let running = enabled().filter(|upstream| upstream.current().is_some());
+        let before = json!({"running": keys(running)});
+        let after = json!({"running": keys(enabled())});
+        let subject = json!({"change": "servers_started_and_refreshed"});
+        return Ok(PlannedChange::new(subject, before, after, async move {
+            let refreshed = gateway.servers().refresh_servers().await;
+            let (refreshed, failed) = (count(refreshed.n_servers), refreshed.failed);
+            Ok(Refreshed::All(RefreshedServers { refreshed, failed }))
+        }));
+    };
+    let upstream = find(&gateway, &name)?;
+    let key = upstream.spec().key.clone();
+    let subject = json!({"change": "server_started_and_refreshed", "server": key.to_string()});
+    let before = json!({"state": upstream.condition().lifecycle.as_str()});
+    let filed_under = of_server(&key);
+    let detail = ErrorDetail::of(context.principal());
+    let change = PlannedChange::new(subject, before, json!({"state": "running"}), async move {
+        gateway.servers().refresh_all(&upstream).await.map_err(|error| unavailable(&key, error))?;
+        Ok(Refreshed::One(Box::new(status(&gateway, &key, detail)?)))
+    });
+    Ok(change.filed_under(filed_under))
+}
+
+fn keys<'a>(upstreams: impl Iterator<Item = &'a Arc<Upstream>>) -> Vec<String> {
+    upstreams.map(|upstream| upstream.spec().key.to_string()).collect()
 }
 
 pub(super) async fn logs(
@@ -138,7 +206,7 @@ fn find(gateway: &Gateway, name: &str) -> Result<Arc<Upstream>, OperationError> 
 
 /// The error for a name that no server has: the one that was probably meant, else all.
 pub(super) fn unknown(gateway: &Gateway, name: &str) -> OperationError {
-    let known: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
+    let known = gateway.servers().names();
     let suggestion = did_you_mean(name, known.iter().map(String::as_str));
     let suggestion = suggestion.unwrap_or_else(|| match known.as_slice() {
         [] => "no server is configured".to_owned(),

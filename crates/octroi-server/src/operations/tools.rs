@@ -10,7 +10,7 @@ use octroi_api::{Face, OperationEntry};
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::tool::{Risk, SideEffects, Source, ToolDescriptor};
 use octroi_core::trust::Trust;
-use octroi_core::{CanonicalId, ServerKey};
+use octroi_core::{CanonicalId, OWN_NAME, ServerKey};
 use octroi_gateway::{RegisteredTool, ToolFilter};
 use serde_json::Value;
 
@@ -23,7 +23,6 @@ use crate::error::OperationError;
 pub(super) const TOOLS_HINT: &str = "`octroi tools` lists all";
 
 /// The server that Octroi's own tools belong to.
-const OWN_SOURCE: &str = "octroi";
 
 /// The management tools of people, which are not in the gateway's registry.
 static MANAGEMENT_TOOLS: LazyLock<Vec<RegisteredTool>> =
@@ -34,7 +33,7 @@ pub(crate) async fn list(
     request: CatalogRequest,
 ) -> Result<ToolCatalog, OperationError> {
     let has = |name: &str| {
-        name == OWN_SOURCE
+        name == OWN_NAME
             || ServerKey::parse(name).is_some_and(|key| context.gateway.servers().upstream(&key).is_some())
     };
     if let Some(missing) = request.servers.iter().find(|name| !has(name)) {
@@ -89,7 +88,7 @@ fn registered(entry: &OperationEntry) -> RegisteredTool {
         descriptor: ToolDescriptor {
             id: CanonicalId::builtin(entry.name),
             source: Source::Builtin,
-            source_id: OWN_SOURCE.into(),
+            source_id: OWN_NAME.into(),
             name: entry.name.into(),
             risk: Risk::Low,
             side_effects: SideEffects::default(),

@@ -4,6 +4,7 @@
 //! makes invisible characters visible.
 
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+use octroi_core::OWN_NAME;
 use octroi_core::approval::{Approval, ApprovalState, ArgumentsState};
 use octroi_core::pin::is_hidden;
 use octroi_core::time::{show_span, show_time};
@@ -169,7 +170,7 @@ fn caller(approval: &Approval) -> &str {
 }
 
 fn server_and_tool(id: &str) -> (&str, &str) {
-    id.strip_prefix("mcp:").and_then(|rest| rest.split_once(':')).unwrap_or(("octroi", id))
+    id.strip_prefix("mcp:").and_then(|rest| rest.split_once(':')).unwrap_or((OWN_NAME, id))
 }
 
 /// Everything about the call but what it sends.

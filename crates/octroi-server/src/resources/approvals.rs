@@ -18,9 +18,12 @@ pub(super) async fn pending(
 ) -> Result<Vec<Block>, OperationError> {
     let filter = ApprovalFilter { part: ApprovalPart::Pending, agent: agent.map(str::to_owned) };
     let pending = context.gateway.approvals().list(&filter, PENDING_MAX).await?;
-    let visible = pending.iter().filter(|approval| context.may_see(approval.binding.agent.as_deref()));
-    let blocks = visible.map(|approval| {
-        let uri = ResourceUri::approval(approval.binding.agent.as_deref(), &approval.id);
+    // Versions before agents made all calls recorded calls of people. Those have no URI; `approvals_list` has them.
+    let of_agents =
+        pending.iter().filter_map(|approval| Some((approval.binding.agent.as_deref()?, approval)));
+    let visible = of_agents.filter(|(agent, _)| context.may_see(Some(agent)));
+    let blocks = visible.map(|(agent, approval)| {
+        let uri = ResourceUri::approval(agent, &approval.id);
         block(&uri, &describe_listed_approval(context.gateway.approvals(), approval))
     });
     blocks.collect()
@@ -35,14 +38,14 @@ pub(super) async fn past(context: &OperationContext, agent: &str) -> Result<Past
     Ok(PastApprovals { agent_id: agent.to_owned(), count, approvals })
 }
 
-/// One approval, if it is about a call of this agent, or of a person.
+/// One approval, if it is about a call of this agent.
 pub(super) async fn approval(
     context: &OperationContext,
-    agent: Option<&str>,
+    agent: &str,
     id: &str,
 ) -> Result<Approval, OperationError> {
     let found = context.gateway.approvals().get(id).await?;
-    if found.binding.agent.as_deref() == agent {
+    if found.binding.agent.as_deref() == Some(agent) {
         Ok(describe_approval(context.gateway.approvals(), &found))
     } else {
         Err(OperatorError::UnknownApproval(id.to_owned()).into())

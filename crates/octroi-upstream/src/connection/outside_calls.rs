@@ -44,7 +44,7 @@ impl Connection {
 
     /// Tells the server that the client's roots changed, if they did, and waits until it has asked for them.
     pub(crate) async fn tell_roots_changed(&self) {
-        if let Some(change) = self.held().untold_roots() {
+        if let Some(change) = self.held().unreported_roots() {
             Box::pin(self.tell_roots(change)).await;
         }
     }
@@ -60,7 +60,7 @@ impl Connection {
             }
         }
         self.pass_questions().await;
-        self.held().roots_told(change);
+        self.held().reported_roots(change);
     }
 
     /// Servers handle messages in order, so whatever they ask because of an earlier message comes before the

@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::background::BackgroundTasks;
 use crate::event::EventSink;
 use crate::identity::SpokenEras;
 
@@ -67,7 +68,8 @@ async fn nothing_is_sent_that_the_permit_does_not_cover() {
     let (writer, mut sent) = mpsc::channel(16);
     let (events, _reported) = mpsc::channel(16);
     let server = ServerKey::parse("files").unwrap();
-    let mux = Mux::new(writer, EventSink::new(server.clone(), events), 1024);
+    let tasks = BackgroundTasks::new(tokio::runtime::Handle::current());
+    let mux = Mux::new(writer, EventSink::new(server.clone(), events), 1024, tasks);
     let identity = ServerIdentity {
         era: Era::Legacy,
         version: Version::LATEST_LEGACY,

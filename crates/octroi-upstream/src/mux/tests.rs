@@ -13,7 +13,8 @@ fn channel() -> Channel {
     let (writer, sent) = mpsc::channel(16);
     let (sender, events) = mpsc::channel(16);
     let sink = EventSink::new(ServerKey::parse("s").unwrap(), sender);
-    Channel { mux: Mux::new(writer, sink, 1024), sent, events }
+    let tasks = BackgroundTasks::new(tokio::runtime::Handle::current());
+    Channel { mux: Mux::new(writer, sink, 1024, tasks), sent, events }
 }
 
 impl Channel {

@@ -75,7 +75,7 @@ pub(crate) enum TokenCommand {
     Create(CreateToken),
     /// Replace a token by a new one, and print that: it is shown once.
     Rotate(RotateToken),
-    /// Revoke a token at once, and end everything that uses it.
+    /// Revoke a token immediately, and end everything that uses it.
     Revoke(OneToken),
 }
 

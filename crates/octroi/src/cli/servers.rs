@@ -34,9 +34,13 @@ pub(crate) struct Logs {
 /// Options of `octroi refresh`.
 #[derive(Debug, Args)]
 pub(crate) struct Refresh {
-    /// The server [default: all that are enabled].
+    /// The server [default: all that run].
     #[arg(value_name = "SERVER")]
     pub(crate) server: Option<String>,
+
+    /// Also start servers that are enabled and do not run.
+    #[arg(long)]
+    pub(crate) start: bool,
 
     #[command(flatten)]
     pub(crate) target: Target,

@@ -24,8 +24,8 @@ pub(crate) struct ChangeStream<'a> {
 impl Client {
     /// Follows resources. Returns once the gateway follows them, so that nothing that is read afterwards is missed.
     pub(crate) async fn listen(&self, uris: &[String]) -> Result<ChangeStream<'_>, Failure> {
-        let wanted = json!({"resourceSubscriptions": uris});
-        let params = Map::from_iter([("notifications".to_owned(), wanted)]);
+        let requested = json!({"resourceSubscriptions": uris});
+        let params = Map::from_iter([("notifications".to_owned(), requested)]);
         let response = self.open(request(&Method::Listen, params, COMMAND_LINE)).await?;
         let body = response.into_body();
         let mut stream = ChangeStream { client: self, body, reader: EventReader::new(EVENT_BYTES) };

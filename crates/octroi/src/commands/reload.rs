@@ -143,7 +143,7 @@ impl Reloader {
         if let Some(problem) = new.complete.settings.listen_problem().or_else(|| settings.listen_problem()) {
             return Err(refused(Failure::from(problem), &gateway));
         }
-        let names: Vec<String> = gateway.servers().status().into_iter().map(|server| server.name).collect();
+        let names = gateway.servers().names();
         let before = json!({"servers": names, "problems": gateway.problems()});
         let names: Vec<String> = settings.servers.iter().map(|server| server.key.to_string()).collect();
         let problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();

@@ -181,8 +181,10 @@ async fn record_start(gateway: &Gateway, start: &StartConfig) -> Result<(), Fail
     let after = json!({"applied": differences(&applied), "waiting": differences(&start.waiting)});
     let change = PlannedChange::<(), std::convert::Infallible>::new(subject, before, after, async { Ok(()) });
     let recorded =
-        gateway.record_change(&ChangeAuthor::Octroi, Kind::ConfigReloaded, ConfigReload::NAME, &change);
-    recorded.await.map_err(|error| Failure::from_error(&error).hint(error.hint()))
+        gateway.record_change(ChangeAuthor::Octroi, Kind::ConfigReloaded, ConfigReload::NAME, change);
+    let recorded = recorded.await.map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    // The gateway was started with it: nothing is left to be done, and nothing can fail.
+    recorded.apply().await.map_err(|(never, _)| match never {})
 }
 
 async fn pulse(heartbeat: Arc<Heartbeat>) {

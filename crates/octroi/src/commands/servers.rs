@@ -231,7 +231,7 @@ fn report(server: &OneServer, status: &ServerStatus, done: &str) {
 }
 
 pub(super) async fn refresh(options: &Refresh) -> Result<(), Failure> {
-    let request = RefreshRequest { name: options.server.clone() };
+    let request = RefreshRequest { name: options.server.clone(), start: options.start };
     let refreshed = Client::find(&options.target)?.call::<ServersRefresh>(&request).await?;
     if options.target.json {
         printer::json(&refreshed);

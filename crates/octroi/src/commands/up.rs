@@ -45,7 +45,7 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
 
 fn announce(file: Option<&Path>, own: &OwnGateway) {
     let OwnGateway { address, admin, agent, .. } = own;
-    let servers = printer::count(own.gateway.servers().status().len(), "server");
+    let servers = printer::count(own.gateway.servers().names().len(), "server");
     printer::say(&format!("octroi {}  {servers}", env!("CARGO_PKG_VERSION")));
     printer::fact("MCP", &format!("{}://{address}/mcp", own.scheme));
     // The agent's token, because this is the line that people copy into their clients.

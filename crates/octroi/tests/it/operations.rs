@@ -55,11 +55,15 @@ struct TestSetup {
 
 impl TestSetup {
     async fn new() -> Self {
+        Self::with(&config()).await
+    }
+
+    async fn with(config: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         old_records(&directory.path().join("data/audit")).await;
         // The log is older than everything else.
         let options = ["--accept-loss", "--accept-config"];
-        let gateway = TestGateway::launch_in(directory, &octroi(), &config(), &options).await;
+        let gateway = TestGateway::launch_in(directory, &octroi(), config, &options).await;
         let person = person(&gateway, Era::Modern).await;
         assert_eq!(outcome(&person.call("servers_test", json!({"name": "peer"})).await), "done");
         Self {
@@ -156,8 +160,6 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         | ResourceKind::ActivePolicyAlias
         | ResourceKind::RecentAudit => entry.uri.to_owned(),
         ResourceKind::Server => entry.uri.replace("{id}", "peer"),
-        // This URI shows only calls of people, and the call is an agent's.
-        ResourceKind::Approval => entry.uri.replace("{id}", approval),
         ResourceKind::AgentPendingApprovals
         | ResourceKind::AgentPastApprovals
         | ResourceKind::AgentPolicyState

@@ -96,10 +96,12 @@ async fn lists_are_asked_for_again_and_changes_are_heard_of() {
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     for era in ERAS {
         let person = person(&gateway, era).await;
-        let refreshed = done(&person, "servers_refresh", json!({})).await;
+        let refreshed = done(&person, "servers_refresh", json!({"start": true})).await;
         assert_eq!(refreshed["refreshed"], 1, "{refreshed}");
         let failed: Vec<&String> = refreshed["failed"].as_object().expect("some").keys().collect();
         assert_eq!(failed, ["broken"], "one that is off is not asked");
+        let running = done(&person, "servers_refresh", json!({})).await;
+        assert_eq!(running, json!({"refreshed": 1, "failed": {}}), "one that does not run is not started");
         let one = done(&person, "servers_refresh", json!({"name": "peer"})).await;
         assert_eq!(one["name"], "peer", "{one}");
         let mut watcher =

@@ -2,7 +2,7 @@
 
 use super::{Key, Kind, RISKS, Word, key, names};
 use crate::agent::{Mode, Profile};
-use crate::config::{DenialStyle, Durability, KeptResults, Told};
+use crate::config::{DenialStyle, Durability, KeptResults, NoticeTopic};
 use crate::pin::{NewTools, PinPolicy};
 
 /// The `kind` of an audit handler, as written.
@@ -43,8 +43,10 @@ pub(in crate::config) const HANDLERS: [Word<HandlerWord>; 4] = [
     ("otlp", HandlerWord::Otlp, &[]),
 ];
 
-pub(in crate::config) const TOLD: [Word<Told>; 2] =
-    [(Told::Approvals.as_str(), Told::Approvals, &[]), (Told::Quarantine.as_str(), Told::Quarantine, &[])];
+pub(in crate::config) const NOTICE_TOPICS: [Word<NoticeTopic>; 2] = [
+    (NoticeTopic::Approvals.as_str(), NoticeTopic::Approvals, &[]),
+    (NoticeTopic::Quarantine.as_str(), NoticeTopic::Quarantine, &[]),
+];
 
 /// `[policy]`.
 pub const POLICY: &[Key] = &[

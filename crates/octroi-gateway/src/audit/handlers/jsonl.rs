@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use octroi_upstream::BackgroundTasks;
 use parking_lot::Mutex;
 
 use super::delivery::Delivery;
@@ -16,11 +17,12 @@ use super::{AuditHandler, Handling};
 pub(super) struct Jsonl {
     path: PathBuf,
     open: Arc<Mutex<Option<File>>>,
+    tasks: BackgroundTasks,
 }
 
 impl Jsonl {
-    pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), open: Arc::default() }
+    pub(super) fn new(path: &Path, tasks: &BackgroundTasks) -> Self {
+        Self { path: path.to_owned(), open: Arc::default(), tasks: tasks.clone() }
     }
 }
 
@@ -33,7 +35,8 @@ impl AuditHandler for Jsonl {
         }
         let (path, open) = (self.path.clone(), Arc::clone(&self.open));
         Box::pin(async move {
-            let writing = tokio::task::spawn_blocking(move || append(&path, &mut open.lock(), &text));
+            let writing =
+                self.tasks.spawn_blocking("audit-jsonl", move || append(&path, &mut open.lock(), &text));
             writing.await.unwrap_or(Err(HandlerError::Other("the program is ending".to_owned())))
         })
     }

@@ -338,7 +338,9 @@ async fn a_file_that_is_moved_away_is_begun_anew() {
     let fixture = Fixture::new();
     let path = fixture.directory.path().join("out/audit.jsonl");
     let moved = fixture.directory.path().join("out/audit.jsonl.1");
-    let running = fixture.start(Arc::new(jsonl::Jsonl::new(&path)), handler_options()).ready(&fixture).await;
+    let tasks = octroi_upstream::BackgroundTasks::new(tokio::runtime::Handle::current());
+    let handler = Arc::new(jsonl::Jsonl::new(&path, &tasks));
+    let running = fixture.start(handler, handler_options()).ready(&fixture).await;
     let first = fixture.log.position() + 1;
     fixture.record(3, Kind::ToolInvocationEnd).await;
     running.delivered(first + 2).await;

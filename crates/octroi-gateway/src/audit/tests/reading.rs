@@ -92,7 +92,7 @@ async fn a_log_can_be_verified_while_it_is_written() {
     };
     let log = open(directory.path(), &options).log;
     let path = directory.path().to_owned();
-    let looking = tokio::task::spawn_blocking(move || {
+    let looking = log.tasks().spawn_blocking("verify", move || {
         let mut reader = LogReader::open(&path).unwrap();
         let mut seen = std::collections::BTreeSet::new();
         // Until it was seen growing ten times.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use octroi_api::{Face, RESOURCES, operations};
 use octroi_mcp::{Id, Method, envelope};
+use octroi_testkit::client::watch::Watch;
 
 use super::*;
 
@@ -31,16 +32,16 @@ enum For {
 fn who_may(name: &str, face: Face) -> For {
     match (name, face) {
         (
-            "servers_list" | "servers_get" | "servers_test" | "servers_refresh" | "health_check_all"
-            | "tools_list_catalog" | "tools_get" | "approvals_list" | "pins_list" | "agents_list"
-            | "users_list" | "tokens_list" | "policy_test" | "policy_explain" | "policy_schema"
-            | "policy_proposals",
+            "servers_list" | "servers_get" | "servers_refresh" | "health_check_all" | "tools_list_catalog"
+            | "tools_get" | "approvals_list" | "pins_list" | "agents_list" | "users_list" | "tokens_list"
+            | "policy_test" | "policy_explain" | "policy_schema" | "policy_proposals",
             _,
         ) => For::People,
         (
-            "servers_toggle" | "servers_restart" | "servers_logs" | "config_reload" | "pins_accept"
-            | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_update" | "users_remove"
-            | "policy_set_global" | "policy_set_floor" | "audit_verify" | "audit_purge" | "audit_report",
+            "servers_toggle" | "servers_restart" | "servers_test" | "servers_logs" | "config_reload"
+            | "pins_accept" | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_update"
+            | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify" | "audit_purge"
+            | "audit_report",
             _,
         ) => For::Admins,
         (
@@ -150,6 +151,13 @@ async fn refused(world: &TestSetup, token: Option<&str>, method: &str, params: &
     answer.json()["error"]["data"]["code"].as_str().unwrap_or_default().to_owned()
 }
 
+/// A token that was valid once.
+async fn revoked_token(world: &TestSetup) -> String {
+    let created = world.done("tokens_create", json!({"user": "ana"})).await;
+    world.done("tokens_revoke", json!({"id": created["details"]["id"]})).await;
+    created["token"].as_str().expect("a token").to_owned()
+}
+
 /// The expected outcomes for the administrator, the owner, a stranger, the agent and another agent.
 fn expected(who: For, absent: &'static str, unknown: &'static str) -> [&'static str; 5] {
     match who {
@@ -167,9 +175,7 @@ fn expected(who: For, absent: &'static str, unknown: &'static str) -> [&'static 
 async fn everybody_is_answered_what_the_tables_say() {
     let world = TestSetup::new().await;
     let (approval, masked) = (world.asks(1).await, world.asks_with_secret().await);
-    let created = world.done("tokens_create", json!({"user": "ana"})).await;
-    let revoked = created["token"].as_str().expect("a token").to_owned();
-    world.done("tokens_revoke", json!({"id": created["details"]["id"]})).await;
+    let revoked = revoked_token(&world).await;
     let mut seen = BTreeSet::new();
     for entry in operations::all() {
         let face = if entry.has_face(Face::Management) { Face::Management } else { Face::Agent };
@@ -231,33 +237,114 @@ fn who_may_read(kind: ResourceKind) -> For {
         | ResourceKind::AgentPolicySource
         | ResourceKind::AgentProposals
         | ResourceKind::Proposal => For::Owner,
-        // The approval is an agent's, and this URI is for those of people.
-        ResourceKind::Approval => For::OwnAgent,
         ResourceKind::RecentAudit => For::AdminsAlone,
     }
+}
+
+/// The outcome of subscribing to a resource, as that of reading it.
+async fn subscribed(client: &TestClient, uri: &Value) -> String {
+    let watch = Watch::resource(uri.as_str().expect("a URI"));
+    match (client.era(), client.watch(watch).await) {
+        // This era acknowledges what it honours, and does not say why it leaves out the rest.
+        (Era::Modern, Ok(watcher)) => {
+            let is_honoured = watcher.acknowledged["resourceSubscriptions"] == json!([uri]);
+            if is_honoured { "done" } else { "resource_not_found" }.to_owned()
+        }
+        (_, answered) => outcome(&answered.map(|_| json!({}))),
+    }
+}
+
+/// The same callers as in the other era, in the same order.
+async fn legacy_clients(world: &TestSetup) -> [TestClient; 5] {
+    let era = Era::Legacy("2025-11-25");
+    [
+        person(&world.gateway, era).await,
+        as_holder(&world.gateway, ANA, era).await,
+        as_holder(&world.gateway, BOB, era).await,
+        connect(&world.gateway, era, ClientOptions::default()).await,
+        as_holder(&world.gateway, OTHER_TOKEN, era).await,
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everybody_reads_what_the_tables_say() {
     let world = TestSetup::new().await;
+    let revoked = revoked_token(&world).await;
     let (approval, proposal) = (world.asks(1).await, world.proposes().await);
+    let legacy = legacy_clients(&world).await;
     for entry in &RESOURCES {
         let params = json!({"uri": uri(entry, &approval, proposal)});
         let mut outcomes = Vec::new();
-        for client in [&world.person, &world.owner, &world.stranger, &world.agent, &world.other] {
+        let clients = [&world.person, &world.owner, &world.stranger, &world.agent, &world.other];
+        let (mut listened, mut in_legacy) = (Vec::new(), Vec::new());
+        for (client, legacy) in clients.into_iter().zip(&legacy) {
             outcomes.push(outcome(&client.request("resources/read", params.clone()).await));
+            listened.push(subscribed(client, &params["uri"]).await);
+            in_legacy.push(subscribed(legacy, &params["uri"]).await);
         }
         let absent = "resource_not_found";
         let mut expected = expected(who_may_read(entry.kind), absent, absent);
         // What agents may read of their own.
         expected[3] = if entry.has_face(Face::Agent) { "done" } else { absent };
-        assert_eq!(outcomes, expected, "{}", entry.uri);
-        assert_eq!(
-            refused(&world, None, "resources/read", &params).await,
-            "unauthenticated",
-            "{}",
-            entry.uri
-        );
+        assert_eq!(outcomes, expected, "reading {}", entry.uri);
+        assert_eq!(listened, expected, "listening to {}", entry.uri);
+        assert_eq!(in_legacy, expected, "subscribing to {}", entry.uri);
+        for method in ["resources/read", "resources/subscribe", "subscriptions/listen"] {
+            for token in [Some(revoked.as_str()), None] {
+                let code = refused(&world, token, method, &params).await;
+                assert_eq!(code, "unauthenticated", "{method} {}", entry.uri);
+            }
+        }
     }
+    world.gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn members_see_of_the_servers_what_is_theirs_to_see() {
+    let words = "made up by the program";
+    let script = json!(["sh", "-c", format!("echo '{words}' >&2; exit 3")]);
+    let config = config().replace("command = [\"false\"]", &format!("command = {script}"));
+    let unusable = "[[mcp.servers]]\nname = \"Not A Name\"\ncommand = [\"true\"]\n";
+    let world = TestSetup::with(&format!("{config}{unusable}")).await;
+    let tested = world.person.call("servers_test", json!({"name": "broken"})).await;
+    assert!(format!("{tested:?}").contains(words), "{tested:?}");
+    // A change that waits for a person.
+    let looser = config.replace("profile = \"guarded\"", "profile = \"open\"");
+    world.gateway.rewrite_config(&format!("{looser}{unusable}"));
+    let _ = world.person.call("config_reload", json!({})).await;
+
+    let read = async |client: &TestClient, uri: &str| {
+        let read = client.request("resources/read", json!({"uri": uri})).await.expect("a content");
+        let text = read["contents"][0]["text"].as_str().expect("a text").to_owned();
+        serde_json::from_str::<Value>(&text).expect("JSON")
+    };
+    for (client, is_admin) in [(&world.person, true), (&world.owner, false)] {
+        let listed = client.call("servers_list", json!({})).await.expect("a list");
+        let listed = &listed["structuredContent"];
+        let resource = read(client, "resource://servers/list").await;
+        assert_eq!(listed["problems"], resource["problems"], "{is_admin}");
+        assert_eq!(listed["problems"].as_array().is_some_and(|all| !all.is_empty()), is_admin, "{listed}");
+        assert_eq!(listed["waiting"].is_array(), is_admin, "{listed}");
+        assert_eq!(listed["waiting_digest"].is_string(), is_admin, "{listed}");
+        let mut answers = vec![listed.clone(), resource];
+        for (operation, arguments) in
+            [("servers_get", json!({"name": "broken"})), ("health_check_all", json!({}))]
+        {
+            let answer = client.call(operation, arguments).await.expect("an answer");
+            answers.push(answer["structuredContent"].clone());
+        }
+        for uri in ["resource://servers/broken", "resource://health/servers"] {
+            answers.push(read(client, uri).await);
+        }
+        for answer in answers {
+            let text = answer.to_string();
+            assert!(text.contains("exit status: 3"), "the reason is for everybody: {text}");
+            assert_eq!(text.contains(words), is_admin, "what the program wrote: {text}");
+        }
+    }
+    let refused = world.owner.call("servers_refresh", json!({"name": "peer", "start": true})).await;
+    assert_eq!(outcome(&refused), "admins_only", "a member starts no server");
+    let stopped = world.owner.call("servers_refresh", json!({"name": "broken"})).await;
+    assert_eq!(outcome(&stopped), "server_unavailable", "and a refresh starts none");
     world.gateway.stop().await;
 }
