@@ -35,6 +35,26 @@ const DECIDING: &[ErrorCode] = &[
 ];
 const DECIDES: Effect = Effect::Changes { audit: Kind::ApprovalResolved };
 
+/// Arguments that a person gives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum GivenArguments {
+    /// As an object.
+    Object(Map<String, Value>),
+    /// As JSON text.
+    Text(String),
+}
+
+impl GivenArguments {
+    /// The arguments as JSON text.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Object(arguments) => Value::Object(arguments).to_string(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
 /// Whether the arguments and other params of a call are still there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -173,9 +193,10 @@ pub struct DecideRequest {
     /// The reason, for the agent and the history
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Other arguments for the call; all gates are evaluated again
+    /// Other arguments for the call, or their JSON text, in which numbers stay as they are written; all gates are
+    /// evaluated again
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Map<String, Value>>,
+    pub arguments: Option<GivenArguments>,
     /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,
@@ -258,9 +279,10 @@ pub struct ApproveRequest {
     /// The reason, for the agent and the history
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Other arguments for the call; all gates are evaluated again
+    /// Other arguments for the call, or their JSON text, in which numbers stay as they are written; all gates are
+    /// evaluated again
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Map<String, Value>>,
+    pub arguments: Option<GivenArguments>,
     /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,

@@ -144,7 +144,8 @@ fn the_page_of_limits_is_complete() {
     // When a server is looked at and stopped are no limits.
     let is_limit_or_wait = |key: &&Key| is_limit(key) || key.name == "wait";
     let of_clients = SERVER.iter().filter(is_limit);
-    let all = of_clients.chain(ENTRY.iter().filter(is_limit)).chain(APPROVALS.iter().filter(is_limit_or_wait));
+    let all =
+        of_clients.chain(ENTRY.iter().filter(is_limit)).chain(APPROVALS.iter().filter(is_limit_or_wait));
     let missing: Vec<String> = all
         .map(|key| format!("| `{}` | {} |", key.name, key.default))
         .filter(|row| !page.contains(row))
@@ -212,8 +213,16 @@ const FIXED_LIMITS: &[(&str, &[&str], &str)] = &[
         ],
         "| a Cedar text | 256 KiB, 5,000 policies, 15,000 commas; for each policy 32 levels and 400 operators;",
     ),
-    ("core/src/uri.rs", &["URI_BYTES_MAX: usize = 8 * 1024;"], "| the URI of a resource that a client names | 8 KiB |"),
-    ("gateway/src/catalogue/fetch.rs", &["TEMPLATES_MAX: usize = 1_000;"], "| templates of one server | 1,000 |"),
+    (
+        "core/src/uri.rs",
+        &["URI_BYTES_MAX: usize = 8 * 1024;"],
+        "| the URI of a resource that a client names | 8 KiB |",
+    ),
+    (
+        "gateway/src/catalogue/fetch.rs",
+        &["TEMPLATES_MAX: usize = 1_000;"],
+        "| templates of one server | 1,000 |",
+    ),
     (
         "core/src/uri/template.rs",
         &["STEPS_MAX: usize = 1_000_000;"],
@@ -224,7 +233,11 @@ const FIXED_LIMITS: &[(&str, &[&str], &str)] = &[
         &["PART_BYTES_MAX: usize = 1024;", "ALL_BYTES_MAX: usize = 4 * PART_BYTES_MAX;"],
         "| a completion | 1 KiB each for the name and the value of the argument,",
     ),
-    ("core/src/pin/findings.rs", &["FINDINGS_MAX: usize = 256;"], "| suspicious details of one definition | 256 |"),
+    (
+        "core/src/pin/findings.rs",
+        &["FINDINGS_MAX: usize = 256;"],
+        "| suspicious details of one definition | 256 |",
+    ),
     (
         "core/src/redact/mask.rs",
         &["PATHS_MAX: usize = 1024 * 1024;"],

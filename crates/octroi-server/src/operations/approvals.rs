@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use octroi_api::operations::approvals::{
     Approval, ApprovalDecision, ApprovalList, ApprovalRequest, ApprovalsPart, ApproveRequest, ArgumentsKept,
-    DecideRequest, Decided, DecidedApproval, DenyRequest, ListApprovalsRequest, MaskedArgument, RememberFor,
-    RevealRequest, RevealedArgument, RulePreview,
+    DecideRequest, Decided, DecidedApproval, DenyRequest, GivenArguments, ListApprovalsRequest,
+    MaskedArgument, RememberFor, RevealRequest, RevealedArgument, RulePreview,
 };
 use octroi_core::approval::{Approval as StoredApproval, ArgumentsState, shown_value};
 use octroi_core::time::show_time;
@@ -68,7 +68,7 @@ pub(super) async fn decide(context: &OperationContext, request: DecideRequest) -
     must_be_of_agent(context, &request).await?;
     let DecideRequest { call_id, decision, reason, arguments, .. } = request;
     let approvals = Arc::clone(context.gateway.approvals());
-    let (by, edited) = (context.principal(), arguments.map(Value::Object));
+    let (by, edited) = (context.principal(), arguments.map(GivenArguments::into_text));
     let change = approvals.decide(&call_id, choice(decision), by, reason, edited, remember).await?;
     Ok(map_response(change, move |decided| {
         let warning = approvals.hindrance(&decided).map(str::to_owned);
@@ -96,9 +96,9 @@ pub(super) async fn preview(
         OperationError::InvalidArguments(reason.to_owned())
     })?;
     let DecideRequest { call_id, decision, arguments, .. } = request;
-    let (by, edited) = (context.principal(), arguments.map(Value::Object));
+    let (by, edited) = (context.principal(), arguments.map(GivenArguments::into_text));
     let approvals = context.gateway.approvals();
-    let rule = approvals.remembered_rule(&call_id, choice(decision), by, edited.as_ref(), remember).await?;
+    let rule = approvals.remembered_rule(&call_id, choice(decision), by, edited, remember).await?;
     Ok(Decided::Preview(RulePreview { rule }))
 }
 
