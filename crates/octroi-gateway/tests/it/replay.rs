@@ -27,6 +27,7 @@ const ALONE: &str = "OCTROI_TEST_ALONE";
 const KEPT_BYTES: u64 = 16 << 20;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test runs in a process of its own")]
 fn kept_inputs_cost_what_they_may() {
     if std::env::var_os(ALONE).is_none() {
         let program = std::env::current_exe().unwrap();
