@@ -146,7 +146,7 @@ async fn answers_to_questions_are_recorded() {
         );
         let all = records(&gateway.directory().join("data"), &[]).await;
         assert!(!serde_json::to_string(&all).expect("text").contains(SECRET));
-        for (tool, text) in [("peer:ask", "Ada of the record"), ("peer:roots", "file:///b")] {
+        for (tool, text) in [("mcp:peer:ask", "Ada of the record"), ("mcp:peer:roots", "file:///b")] {
             let of_tool: Vec<_> =
                 all.iter().filter(|record| record["tool"].as_str().is_some_and(|id| id == tool)).collect();
             let answered: Vec<_> = of_tool

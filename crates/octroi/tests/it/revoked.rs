@@ -42,7 +42,7 @@ async fn a_call_that_waits_for_its_turn_is_not_made_after_that() {
             let all = records(&data, &[]).await;
             let is_there = all.iter().any(|record| {
                 record["context"]["gate"] == "token"
-                    || record["tool"] == "peer:echo" && record["context"]["outcome"] == "cancelled"
+                    || record["tool"] == "mcp:peer:echo" && record["context"]["outcome"] == "cancelled"
             });
             if is_there {
                 break;
