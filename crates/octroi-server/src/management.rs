@@ -120,8 +120,7 @@ impl ManagementServer {
         }
         let json = params.arguments();
         if json.as_deref().is_some_and(|json| matches!(read_exactly(json), Ok((_, Exactness::Rounded)))) {
-            let message =
-                "a number in the arguments would be rounded; where JSON text is accepted, give it as text";
+            let message = "a number in the arguments would be rounded; give the arguments of a call in `arguments_json`";
             return rescue::tool_result(Err(ApiError::new(ErrorCode::InvalidArguments, message)));
         }
         let arguments = json.and_then(|json| serde_json::from_slice(&json).ok());

@@ -35,26 +35,6 @@ const DECIDING: &[ErrorCode] = &[
 ];
 const DECIDES: Effect = Effect::Changes { audit: Kind::ApprovalResolved };
 
-/// Arguments that a person gives.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum GivenArguments {
-    /// As an object.
-    Object(Map<String, Value>),
-    /// As JSON text.
-    Text(String),
-}
-
-impl GivenArguments {
-    /// The arguments as JSON text.
-    pub fn into_text(self) -> String {
-        match self {
-            Self::Object(arguments) => Value::Object(arguments).to_string(),
-            Self::Text(text) => text,
-        }
-    }
-}
-
 /// Whether the arguments and other params of a call are still there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -193,10 +173,12 @@ pub struct DecideRequest {
     /// The reason, for the agent and the history
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Other arguments for the call, or their JSON text, in which numbers stay as they are written; all gates are
-    /// evaluated again
+    /// Other arguments for the call; all gates are evaluated again
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<GivenArguments>,
+    pub arguments: Option<Map<String, Value>>,
+    /// The same as JSON text, in which numbers stay as they are written
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_json: Option<String>,
     /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,
@@ -279,10 +261,12 @@ pub struct ApproveRequest {
     /// The reason, for the agent and the history
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Other arguments for the call, or their JSON text, in which numbers stay as they are written; all gates are
-    /// evaluated again
+    /// Other arguments for the call; all gates are evaluated again
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<GivenArguments>,
+    pub arguments: Option<Map<String, Value>>,
+    /// The same as JSON text, in which numbers stay as they are written
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_json: Option<String>,
     /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,
@@ -296,9 +280,10 @@ pub struct ApproveRequest {
 
 impl From<ApproveRequest> for DecideRequest {
     fn from(request: ApproveRequest) -> Self {
-        let ApproveRequest { agent_id, call_id, reason, arguments, remember, until, preview } = request;
+        let ApproveRequest { agent_id, call_id, reason, arguments, arguments_json, remember, until, preview } =
+            request;
         let decision = ApprovalDecision::Approve;
-        Self { agent_id, call_id, decision, reason, arguments, remember, until, preview }
+        Self { agent_id, call_id, decision, reason, arguments, arguments_json, remember, until, preview }
     }
 }
 
@@ -358,7 +343,17 @@ impl From<DenyRequest> for DecideRequest {
             DenyMode::Continue => ApprovalDecision::DenyContinue,
             DenyMode::Abort => ApprovalDecision::DenyAbort,
         };
-        Self { agent_id, call_id, decision, reason, arguments: None, remember, until, preview }
+        Self {
+            agent_id,
+            call_id,
+            decision,
+            reason,
+            arguments: None,
+            arguments_json: None,
+            remember,
+            until,
+            preview,
+        }
     }
 }
 

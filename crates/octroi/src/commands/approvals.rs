@@ -2,8 +2,8 @@
 
 use octroi_api::operations::approvals::{
     AgentsApproveRequest, AgentsDenyRequest, ApprovalRequest, ApprovalsGet, ApprovalsList, ApprovalsPart,
-    ApprovalsReveal, ApproveRequest, Decided, DecidedApproval, DenyMode, DenyRequest, GivenArguments,
-    ListApprovalsRequest, RevealRequest,
+    ApprovalsReveal, ApproveRequest, Decided, DecidedApproval, DenyMode, DenyRequest, ListApprovalsRequest,
+    RevealRequest,
 };
 use octroi_core::approval::ApprovalState;
 use octroi_core::arguments::read;
@@ -108,7 +108,7 @@ pub(super) async fn approve(options: &Approve) -> Result<(), Failure> {
     let request = ApproveRequest {
         call_id: decision.id.clone(),
         reason: decision.reason.clone(),
-        arguments: options.args.as_deref().map(edited_arguments).transpose()?,
+        arguments_json: options.args.as_deref().map(edited_arguments).transpose()?,
         remember: decision.remember.map(Into::into),
         until: decision.until.clone(),
         ..Default::default()
@@ -164,10 +164,10 @@ pub(super) async fn deny(options: &Deny) -> Result<(), Failure> {
 }
 
 /// The arguments that replace those of the call, as they were typed.
-fn edited_arguments(typed: &str) -> Result<GivenArguments, Failure> {
+fn edited_arguments(typed: &str) -> Result<String, Failure> {
     const EXAMPLE: &str = "write it like '{\"path\":\"/tmp/x\"}'";
     match read(typed.as_bytes()) {
-        Ok(Value::Object(_)) => Ok(GivenArguments::Text(typed.to_owned())),
+        Ok(Value::Object(_)) => Ok(typed.to_owned()),
         Ok(_) => Err(Failure::usage("--args must be a JSON object").hint(EXAMPLE)),
         Err(error) => Err(Failure::usage("--args is not JSON").cause(error).hint(EXAMPLE)),
     }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn arguments_are_an_object() {
         let long = "{\"account\": 12345678901234567890123}";
-        assert_eq!(edited_arguments(long).unwrap(), GivenArguments::Text(long.to_owned()));
+        assert_eq!(edited_arguments(long).unwrap(), long);
         for (typed, expected) in [("[1]", "--args must be a JSON object"), ("{", "--args is not JSON")] {
             let failure = edited_arguments(typed).unwrap_err();
             assert_eq!((failure.message.as_str(), failure.exit.code()), (expected, 2));
