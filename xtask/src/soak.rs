@@ -67,6 +67,11 @@ const PARTS: [SoakPart; 15] = [
         work: SoakWork::Fuzz("cost-cedar"),
     },
     SoakPart {
+        name: "cost-definitions",
+        what: "what any definitions of tools cost, judged and compared",
+        work: SoakWork::Fuzz("cost-definitions"),
+    },
+    SoakPart {
         name: "cost-envelope",
         what: "what any bytes as a message cost",
         work: SoakWork::Fuzz("cost-envelope"),
@@ -90,6 +95,11 @@ const PARTS: [SoakPart; 15] = [
         name: "hostile",
         what: "four hostile agents and a lying server while a fifth agent works",
         work: SoakWork::MeasuredTest("hostile::hostile_agents_harm_nobody"),
+    },
+    SoakPart {
+        name: "hostile-usual",
+        what: "the same while they compete for the cores with everybody",
+        work: SoakWork::MeasuredTest("hostile::hostile_agents_that_compete_for_the_cores_harm_nobody"),
     },
     SoakPart {
         name: "kill-calls",
@@ -304,7 +314,7 @@ mod tests {
             let expected = if part.name.starts_with("cost-") { [20, 20, 60] } else { [1, 10, 60] };
             assert_eq!([1, MINUTES, 60].map(|wanted| part.minutes(wanted)), expected, "{}", part.name);
         }
-        assert_eq!(PARTS.iter().filter(|part| part.name.starts_with("cost-")).count(), 5);
+        assert_eq!(PARTS.iter().filter(|part| part.name.starts_with("cost-")).count(), 6);
     }
 
     #[test]

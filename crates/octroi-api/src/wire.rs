@@ -126,7 +126,8 @@ words! {
         ToolInvocationStart ToolInvocationEnd PolicyDecision PolicyViolation ApprovalRequested ApprovalResolved
         PolicyChanged ProposalCreated ProposalResolved ServerChanged ConfigReloaded TokenChanged AuthFailed
         ToolDefinitionChanged QuotaWarning QuotaExceeded AuditPurged AuditOpened AdministrativeChange
-        RequestStart RequestEnd ArgumentRevealed StateSnapshot AgentChanged UserChanged PinChanged;
+        RequestStart RequestEnd ArgumentRevealed StateSnapshot AgentChanged UserChanged PinChanged
+        QuestionAnswered;
 }
 
 impl WireWord for Risk {

@@ -107,6 +107,11 @@ impl ApprovalState {
     }
 }
 
+/// Longer previews go with the arguments of a cancelled call: who cancels again and again must not fill the disk.
+const KEPT_PREVIEW_BYTES: usize = 1024;
+/// What is shown instead of them; the audit log has them.
+const REMOVED: &str = "\"[removed: the call was cancelled]\"";
+
 /// Whether the store still has the arguments and other params of an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArgumentsState {
@@ -192,6 +197,20 @@ impl Approval {
     /// How many bytes a person has to be shown.
     pub fn n_bytes(&self) -> usize {
         self.arguments.expose().len() + self.other_params.as_ref().map_or(0, |others| others.expose().len())
+    }
+
+    /// Forgets what the call would have sent, once it can no longer be made: all but a short preview.
+    pub fn forget_arguments(&mut self) {
+        let emptied = |text: Option<Secret>| text.map(|_| Secret::new(""));
+        self.arguments = Secret::new("");
+        self.edited_arguments = emptied(self.edited_arguments.take());
+        self.other_params = emptied(self.other_params.take());
+        self.arguments_state = ArgumentsState::Removed;
+        for preview in std::iter::once(&mut self.arguments_preview).chain(&mut self.other_params_preview) {
+            if preview.len() > KEPT_PREVIEW_BYTES {
+                REMOVED.clone_into(preview);
+            }
+        }
     }
 
     /// The arguments to call with: the approver's, else the caller's.

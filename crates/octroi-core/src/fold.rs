@@ -25,12 +25,13 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 }
 
 /// A text in small letters. First in capitals: `ſ` and `s` have the same one, and so have `K` (Kelvin) and `k` in
-/// small letters.
+/// small letters. Before that in small ones: `ẞ` is a capital already, and `ß` becomes `ss`. The dot of `İ` is dropped.
 pub(crate) fn without_case(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    let letters = text.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
+    letters.flat_map(char::to_lowercase).filter(|letter| *letter != '\u{307}').collect()
 }
 
 /// A name by its letters and digits alone: some servers take `file_path`, `file-path` and `filePath` for the same.
@@ -95,6 +96,12 @@ mod tests {
         }
         assert_eq!(fold("user\u{212a}ey"), "userkey");
         assert_eq!(fold("\u{17f}ize"), "size");
+        for other in ["stra\u{df}e", "STRA\u{1e9e}E", "STRASSE", "Strasse"] {
+            assert_eq!(fold(other), "strasse", "{other:?}");
+        }
+        for other in ["task\u{130}d", "task\u{131}d", "taskId", "TASKID"] {
+            assert_eq!(fold(other), "taskid", "{other:?}");
+        }
         assert_eq!(fold("user_id"), "user_id");
         assert_eq!(fold("e\u{301}"), fold("é"));
         assert_eq!(fold("a\u{2215}‥／b"), "a/../b");

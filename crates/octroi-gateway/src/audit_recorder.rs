@@ -1,6 +1,6 @@
 //! The audit recorder: every call twice, every denial once, every administrative change once.
 //!
-//! Requests that are not tool calls are in `requests.rs`.
+//! Requests that are not tool calls are in `requests.rs`, answers to questions of servers in `answers.rs`.
 
 use std::fmt::Write as _;
 use std::pin::{Pin, pin};
@@ -28,7 +28,9 @@ use completions::Completions;
 use summary::summary;
 use violations::{DeniedRequest, Limits};
 
+mod answers;
 mod completions;
+mod declared;
 mod limit;
 mod other_params;
 mod requests;
@@ -365,10 +367,10 @@ impl CallRecord {
 
     /// Records how the call ended, without waiting for the disk.
     pub(crate) async fn end(mut self, outcome: &str, result: Option<&[u8]>) {
-        self.is_open = false;
+        let is_recorded = std::mem::take(&mut self.is_open);
         self.report_end(outcome);
         let recorder = Arc::clone(&self.recorder);
-        let Some(log) = &recorder.log else {
+        let Some(log) = recorder.log.as_ref().filter(|_| is_recorded) else {
             return;
         };
         let context = self.end_context(outcome, result);

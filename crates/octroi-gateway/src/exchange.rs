@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use crate::answer::{Answer, Failure};
 use crate::approvals::Approvals;
+use crate::audit_recorder::CallRecord;
 use crate::caller::Caller;
 use crate::denial;
 use crate::governance::Governance;
@@ -109,6 +110,13 @@ pub(crate) struct Exchange<'a> {
     /// The client's identity, for legacy clients, whose requests do not carry it.
     pub(crate) sender: Option<&'a Sender>,
     pub(crate) permit: &'a Permit,
+    pub(crate) continuing: Continuing<'a>,
+}
+
+/// What a call continues from, and what it is made with.
+pub(crate) struct Continuing<'a> {
+    /// The record of the call, which answers to questions are recorded with.
+    pub(crate) record: &'a CallRecord,
     /// The position of a call that is being resumed.
     pub(crate) position: Option<Position>,
     /// The approval it is made with, if a person was asked.
@@ -175,7 +183,7 @@ impl Exchange<'_> {
 
     async fn attempt(&self) -> Result<AnswerAndOutcome, Failure> {
         let mut round = Round::default();
-        match self.position.clone() {
+        match self.continuing.position.clone() {
             // Every question reaches its client with a state, so without one nothing was asked: answers are dropped.
             // After `Again` and `Approval`, the answer was for Octroi.
             None | Some(Position::Again | Position::Approval(_)) => {}
@@ -209,7 +217,7 @@ impl Exchange<'_> {
         let mut headers = self.target.headers.of_arguments(self.params.arguments().as_ref());
         let mut has_refreshed = false;
         for _ in 0..ROUNDS_MAX {
-            if let Some(refused) = self.withdrawn() {
+            if let Some(refused) = self.revoked().or_else(|| self.withdrawn()) {
                 return Ok(refused);
             }
             let outgoing = Outgoing {
@@ -271,6 +279,17 @@ impl Exchange<'_> {
         Some(target.headers.of_arguments(self.params.arguments().as_ref()))
     }
 
+    /// Refuses a call whose token was taken away since it was decided: it may have waited for its turn, for a
+    /// connection, or for answers.
+    fn revoked(&self) -> Option<AnswerAndOutcome> {
+        if self.shared.governance.identity().is_valid(&self.caller.principal) {
+            return None;
+        }
+        let method = self.envelope.method();
+        self.continuing.record.token_revoked(method);
+        Some((denial::revoked().in_era(self.caller.era, method), RecordedOutcome::Failed))
+    }
+
     /// Refuses a call whose tool changed since it was decided: the approval may have taken long, the server
     /// may have been restarted, and after a refusal its definitions are fetched again.
     fn withdrawn(&self) -> Option<AnswerAndOutcome> {
@@ -294,7 +313,8 @@ impl Exchange<'_> {
     /// Waits for the answer, forwarding notifications and questions meanwhile.
     async fn drive(&self, call: &mut LiveCall) -> Result<Driven, Failure> {
         let timeouts = self.upstream.spec().timeouts;
-        let call_cap = self.max_runtime.map_or(timeouts.call_cap, |max| max.min(timeouts.call_cap));
+        let call_cap =
+            self.continuing.max_runtime.map_or(timeouts.call_cap, |max| max.min(timeouts.call_cap));
         let now = || Instant::from_std(self.shared.context.clock.instant());
         let begun = now();
         let (mut cap, mut deadline) = (begun + call_cap, begun + timeouts.call);

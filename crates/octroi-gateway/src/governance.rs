@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use octroi_core::Principal;
 use octroi_core::agent::{AgentContext, Mode, Profile};
 use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, NotifySection, QuotaSpec};
+use octroi_core::pin::NewTools;
 use octroi_core::policy::Policies;
 use octroi_core::tool::infer::InferenceRule;
 use octroi_store::{AgentRecord, Store};
@@ -190,6 +191,17 @@ impl Governance {
 
     fn now_ms(&self) -> i64 {
         self.context.clock.now_ms()
+    }
+
+    /// What happens to a tool that a known server adds. All agents see one catalogue, so the strictest of their profiles
+    /// counts.
+    pub(crate) fn new_tools(&self) -> NewTools {
+        let configured = self.settings.load().pins.new_tools;
+        configured.unwrap_or_else(|| {
+            let contexts = self.contexts.load();
+            let all = contexts.by_agent.values().chain([&contexts.others]);
+            Profile::strictest(all.map(|context| context.profile)).new_tools()
+        })
     }
 
     /// The context of the caller.

@@ -23,7 +23,7 @@ use crate::audit_recorder::{AuditRecorder, CallRecord, DescribedCall, Initiator,
 use crate::caller::Caller;
 use crate::catalogue::Tool;
 use crate::denial;
-use crate::exchange::{Exchange, Exchanges};
+use crate::exchange::{Continuing, Exchange, Exchanges};
 use crate::governance::{CallToDecide, Counting, Governance, QuotaReservation};
 use crate::methods::{self, Route};
 use crate::outcome::RecordedOutcome;
@@ -240,7 +240,7 @@ impl Pipeline {
         let decision = self.governance.decide(call.to_decide(), &call.context).await;
         let mut granted = self.ask(&call, decision).await?;
         let record = self.record_begin(&call, &mut granted).await?;
-        let (answer, outcome) = self.make(&call, &granted).await;
+        let (answer, outcome) = self.make(&call, &record, &granted).await;
         let word = granted.word.take().filter(|_| outcome != RecordedOutcome::InputRequired);
         self.record_end(record, granted, outcome, &answer).await;
         Ok(match word {
@@ -266,7 +266,7 @@ impl Pipeline {
             initiator: Initiator::of_caller(request.caller),
             context: self.governance.context(principal),
             arguments: request.params.arguments(),
-            others: OtherParams::of(request.params, "name"),
+            others: OtherParams::of(request.params, "name", request.caller),
             state: self.open_state(request, target)?,
             now_ms,
         })
@@ -370,13 +370,19 @@ impl Pipeline {
     }
 
     /// Makes the call: the provider executes it.
-    async fn make(&self, call: &ToolCall<'_>, granted: &Granted) -> (Answer, RecordedOutcome) {
+    async fn make(
+        &self,
+        call: &ToolCall<'_>,
+        record: &CallRecord,
+        granted: &Granted,
+    ) -> (Answer, RecordedOutcome) {
         let request = call.request;
         let (envelope, params) = match granted.edited.as_deref() {
             Some((envelope, params)) => (envelope, params),
             None => (request.envelope, request.params),
         };
         let continuing = Continuing {
+            record,
             position: call.state.as_ref().map(|state| state.round.clone()),
             approval: granted.approval.as_ref().map(ApprovalInUse::id),
             max_runtime: granted.reservation.max_runtime,
@@ -409,6 +415,7 @@ impl Pipeline {
         });
         Exchange {
             shared: &self.exchanges,
+            continuing,
             view,
             caller,
             envelope,
@@ -417,10 +424,6 @@ impl Pipeline {
             upstream,
             sender: sender.as_ref(),
             permit,
-            position: continuing.position,
-            approval: continuing.approval,
-            max_runtime: continuing.max_runtime,
-            sent: continuing.sent,
         }
         .run()
         .await
@@ -476,15 +479,6 @@ impl Pipeline {
             None => {}
         }
     }
-}
-
-/// What a resumed call continues from.
-struct Continuing<'a> {
-    position: Option<Position>,
-    approval: Option<&'a str>,
-    max_runtime: Option<std::time::Duration>,
-    /// The parameters as the client sent them, and will send them again.
-    sent: &'a Params,
 }
 
 /// The message with the arguments of other parameters. Members are found by position, so the parameters

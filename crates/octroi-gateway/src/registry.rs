@@ -196,7 +196,7 @@ impl Registry {
         let mut offers = old.offers().clone();
         let mut has_changed = false;
         for (spec, raw) in lists {
-            let inspection = self.pins.inspect(&spec.key, &old);
+            let inspection = self.pins.inspect(&spec.key, &old, self.governance.new_tools());
             let before = offers.get(&spec.key).map(|offer| &**offer);
             let offer = Offer::new(raw, spec, &self.inference.load(), &inspection, before);
             for stray in

@@ -93,7 +93,8 @@ fn without(object: &[u8]) -> Option<Bytes> {
         .filter(|member| member.is(object, "_meta"))
         .map(|member| member.value)
         .collect();
-    let names = metas.iter().flat_map(|meta| json::members(object, *meta)).map(|member| member.name(object));
+    let names =
+        metas.iter().flat_map(|meta| json::members(object, *meta)).filter_map(|member| member.name(object));
     let reserved: Vec<String> =
         names.filter(|name| name.starts_with(PREFIX)).map(std::borrow::Cow::into_owned).collect();
     let drops: Vec<Edit<'_>> = reserved.iter().map(|name| Edit::Drop(name)).collect();

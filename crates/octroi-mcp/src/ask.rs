@@ -58,7 +58,9 @@ fn read_questions(json: &Bytes) -> Result<Vec<Question>, RpcError> {
                 }
             }
             let method = method.ok_or_else(|| unreadable("a question of the server has no method"))?;
-            Ok(Question { key: member.name(json).into_owned(), method, params })
+            let key =
+                member.name(json).ok_or_else(|| unreadable("the key of a question cannot be decoded"))?;
+            Ok(Question { key: key.into_owned(), method, params })
         })
         .collect()
 }
@@ -111,7 +113,7 @@ pub fn read_answers(input_responses: Option<&Bytes>) -> Vec<(String, Bytes)> {
         return Vec::new();
     };
     text::members(json, Span { start: 0, end: json.len() })
-        .map(|member| (member.name(json).into_owned(), json.slice(member.value.range())))
+        .filter_map(|member| Some((member.name(json)?.into_owned(), json.slice(member.value.range()))))
         .collect()
 }
 

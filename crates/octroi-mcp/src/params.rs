@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::code::RpcError;
 use crate::json::{self, Span};
 use crate::meta;
-use crate::resemblance::OtherNames;
+use crate::resemblance::{OtherNames, known_name};
 
 /// The members of `params` that the gateway reads.
 const NAMES: [&str; 13] = [
@@ -109,7 +109,7 @@ impl Params {
                 b"cursor" => &mut params.cursor,
                 b"_meta" => &mut params.meta_span,
                 _ => {
-                    others.add(member.name(&json));
+                    others.add(known_name(&member, &json)?);
                     continue;
                 }
             };
@@ -213,7 +213,9 @@ impl Params {
 
     fn object(&self, of: Span, is_wanted: impl Fn(&str) -> bool) -> Bytes {
         let mut out = vec![b'{'];
-        for member in json::members(&self.json, of).filter(|member| is_wanted(&member.name(&self.json))) {
+        // Those whose names cannot be decoded were refused when this was read.
+        let is_wanted = |member: &json::Member| member.name(&self.json).is_some_and(|name| is_wanted(&name));
+        for member in json::members(&self.json, of).filter(is_wanted) {
             if out.len() > 1 {
                 out.push(b',');
             }
@@ -310,7 +312,7 @@ impl Meta {
                 Some(b"subscriptionId") => &mut found.subscription_id,
                 Some(_) | None => {
                     found.has_others = true;
-                    others.add(member.name(json));
+                    others.add(known_name(&member, json)?);
                     continue;
                 }
             };
@@ -323,7 +325,7 @@ impl Meta {
 
 fn once(slot: &mut Option<Span>, member: &json::Member, json: &[u8]) -> Result<(), RpcError> {
     if slot.replace(member.value).is_some() {
-        return Err(RpcError::invalid_params(format!("`{}` is given twice", member.name(json))));
+        return Err(RpcError::invalid_params(format!("`{}` is given twice", known_name(member, json)?)));
     }
     Ok(())
 }
@@ -380,6 +382,12 @@ mod tests {
             r#"{"_meta":{"progress_token":1}}"#,
             r#"{"_meta":{"IO.ModelContextProtocol/protocolVersion":"2026-07-28"}}"#,
             r#"{"_meta":{"a":1,"A":2}}"#,
+            r#"{"name":"safe","arguments\ud800":{}}"#,
+            r#"{"name":"safe","\ud800arguments":{}}"#,
+            r#"{"name":"safe","argum\udfffents":{}}"#,
+            r#"{"name":"safe","\ud800":1}"#,
+            r#"{"_meta":{"progressToken\ud800":1}}"#,
+            r#"{"_meta":{"\udc00\ud800":1}}"#,
         ] {
             assert!(read(json).is_err(), "{json}");
         }

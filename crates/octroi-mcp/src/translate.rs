@@ -52,8 +52,8 @@ pub struct Round {
 /// A client's request in the form for a server of era `to`. `sender` is given if the request itself does not
 /// identify its client in the server's era.
 ///
-/// A legacy server gets no modern members in `_meta`: a dual-era server would treat the request as a modern
-/// one. The progress token becomes the request's own id, because tokens of different clients share one
+/// A legacy server gets no modern members in `_meta`, whoever sent them: a dual-era server would treat the request as
+/// a modern one, and nobody is shown these members. The progress token becomes the request's own id, because tokens of different clients share one
 /// connection. A tool call always has one: a server that reports is alive, whether or not the client wants to
 /// know.
 pub fn request(
@@ -70,24 +70,33 @@ pub fn request(
     if params.progress_token().is_some() || *envelope.method() == Method::ToolsCall {
         in_meta.push(Edit::Set(meta::PROGRESS_TOKEN, id.as_json()));
     }
+    let drop = |name| params.span_in_meta(name).is_some().then_some(Edit::Drop(name));
+    // Only notifications of servers have it.
+    in_meta.extend(drop(meta::SUBSCRIPTION_ID));
     match (to, sender) {
-        (Era::Legacy, _) if params.declares_version() => in_meta.extend([
-            Edit::Drop(meta::PROTOCOL_VERSION),
-            Edit::Drop(meta::CLIENT_INFO),
-            Edit::Drop(meta::CLIENT_CAPABILITIES),
-            Edit::Drop(meta::LOG_LEVEL),
-        ]),
-        (Era::Legacy, _) | (Era::Modern, None) => {}
+        (Era::Legacy, _) => {
+            let modern =
+                [meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL];
+            in_meta.extend(modern.into_iter().filter_map(drop));
+        }
+        (Era::Modern, None) => {
+            if !params.log_level().is_some_and(|level| is_level(&level)) {
+                in_meta.extend(drop(meta::LOG_LEVEL));
+            }
+        }
         (Era::Modern, Some(sender)) => {
             in_meta.push(Edit::Set(meta::PROTOCOL_VERSION, MODERN_VERSION.as_bytes()));
             let capabilities = sender.capabilities.as_deref().unwrap_or(b"{}");
             in_meta.push(Edit::Set(meta::CLIENT_CAPABILITIES, capabilities));
-            if let Some(info) = &sender.info {
-                in_meta.push(Edit::Set(meta::CLIENT_INFO, info));
-            }
-            if let Some(level) = &log_level {
-                in_meta.push(Edit::Set(meta::LOG_LEVEL, level.as_bytes()));
-            }
+            // What the request itself says about its client counts for nothing beside what the session said.
+            in_meta.extend(match &sender.info {
+                Some(info) => Some(Edit::Set(meta::CLIENT_INFO, info)),
+                None => drop(meta::CLIENT_INFO),
+            });
+            in_meta.extend(match &log_level {
+                Some(level) => Some(Edit::Set(meta::LOG_LEVEL, level.as_bytes())),
+                None => drop(meta::LOG_LEVEL),
+            });
         }
     }
     let name = subject.name.as_deref().map(json::quote);

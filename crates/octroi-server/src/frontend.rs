@@ -11,7 +11,7 @@ use octroi_core::{Principal, ServerKey};
 use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
-use octroi_mcp::{Envelope, Era, Method, RpcError, Version, code};
+use octroi_mcp::{Envelope, Era, Kind, Method, RpcError, Version, code};
 
 use crate::dispatcher::Operations;
 use crate::management::ManagementServer;
@@ -131,6 +131,23 @@ impl Frontends {
             Frontend::Compositor(view) => Some(view),
         };
         self.gateway.refuse_method(principal, view, method)
+    }
+
+    /// Records a notification that no client sends. Like a request of an unknown method it goes nowhere.
+    pub(crate) fn note(&self, frontend: &Frontend, principal: &Principal, message: &Envelope) {
+        let is_expected = matches!(
+            message.method(),
+            Method::Initialized
+                | Method::Cancelled
+                | Method::Progress
+                | Method::RootsChanged
+                | Method::TaskStatus
+                | Method::TaskChanged
+        );
+        if message.kind() == Kind::Notification && !is_expected {
+            // A notification has no answer.
+            let _ = self.refuse_method(frontend, principal, message.method());
+        }
     }
 
     /// The roots of a client changed.

@@ -52,7 +52,7 @@ pub use agent_tools::AgentTools;
 pub use control::{Agreed, Control, PlannedReload, ReloadError, ReloadTrigger, Reloading};
 pub use dispatcher::Operations;
 pub use endpoint::{HttpEndpoint, HttpSettings};
-pub use lines::{read_line, write_lines};
+pub use lines::{Line, read_line, write_lines};
 pub use serve::serve;
 pub use stdio::serve_stdio;
 pub use tls::{Certificate, CertificateError, Tls};

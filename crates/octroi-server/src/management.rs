@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_api::{ApiError, ErrorCode, Face, RESOURCES, ResourceUri, operations};
+use octroi_core::arguments::{Exactness, read_exactly};
 use octroi_core::{OWN_NAME, Principal};
 use octroi_gateway::{Answer, Caller, Listener, rpc_error};
 use octroi_mcp::params::Params;
@@ -118,7 +119,12 @@ impl ManagementServer {
         if octroi_api::find(Face::Management, &name).is_none() {
             return Err(not_in_management(ErrorCode::ToolNotFound, format!("unknown tool `{name}`")));
         }
-        let arguments = params.arguments().and_then(|json| serde_json::from_slice(&json).ok());
+        let json = params.arguments();
+        if json.as_deref().is_some_and(|json| matches!(read_exactly(json), Ok((_, Exactness::Rounded)))) {
+            let message = "a number in the arguments would be rounded; give the arguments of a call in `arguments_json`";
+            return rescue::tool_result(Err(ApiError::new(ErrorCode::InvalidArguments, message)));
+        }
+        let arguments = json.and_then(|json| serde_json::from_slice(&json).ok());
         let performed =
             self.operations.perform(Requester::from(caller), &name, arguments.unwrap_or_default()).await;
         rescue::tool_result(performed.map_err(|error| ApiError::from(&error)))

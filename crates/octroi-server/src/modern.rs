@@ -17,7 +17,7 @@ use octroi_mcp::{Era, Id, Kind, Method, RpcError, code, envelope, json, meta, ss
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::admit::{check_declared, check_headers, modern_caller};
@@ -35,7 +35,10 @@ pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
     let id = match (envelope.kind(), envelope.id()) {
         (Kind::Request, Some(id)) => id,
         // The era defines no notification over HTTP; one that comes anyway is ignored.
-        (Kind::Notification, _) => return reply::empty(StatusCode::ACCEPTED),
+        (Kind::Notification, _) => {
+            endpoint.frontends.note(frontend, principal, envelope);
+            return reply::empty(StatusCode::ACCEPTED);
+        }
         (Kind::Response | Kind::Request, _) => {
             return reply::invalid_request("responses are not accepted in this era");
         }
@@ -169,20 +172,6 @@ impl Client for Outbox {
 
     fn check_mirrored(&self, declared: &ParamHeaders, arguments: Option<&Bytes>) -> Result<(), RpcError> {
         declared.check(arguments, |name| self.headers.get(name).map(HeaderValue::as_bytes))
-    }
-}
-
-/// A client over standard streams that gets notifications during its request.
-pub(crate) struct Notified(pub(crate) mpsc::Sender<Bytes>);
-
-impl Client for Notified {
-    fn notify(&self, message: Bytes) {
-        // A client that does not keep up misses notifications, as the trait says.
-        let _ = self.0.try_send(message);
-    }
-
-    fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
-        NoClient.ask(method, params)
     }
 }
 

@@ -134,6 +134,7 @@ async fn decide(
         decision,
         reason,
         arguments: None,
+        arguments_json: None,
         remember: None,
         until: None,
         preview: false,

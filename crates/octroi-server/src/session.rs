@@ -60,10 +60,10 @@ impl InitializeParams {
         let mut info = None;
         for member in json::members(params, json::Span { start: 0, end: params.len() }) {
             let value = params.slice(member.value.range());
-            match &*member.name(params) {
-                "protocolVersion" => version = json::text(&value).map(|text| Version::negotiate(&text)),
-                "capabilities" => capabilities = ClientCapabilities::read(value),
-                "clientInfo" => info = Some(Bytes::copy_from_slice(&value)),
+            match &*member.key(params) {
+                b"protocolVersion" => version = json::text(&value).map(|text| Version::negotiate(&text)),
+                b"capabilities" => capabilities = ClientCapabilities::read(value),
+                b"clientInfo" => info = Some(Bytes::copy_from_slice(&value)),
                 _ => {}
             }
         }
@@ -247,7 +247,7 @@ impl LegacySession {
                     let _ = waiting.send(answer);
                 }
             }
-            _ => {}
+            _ => frontends.note(&self.frontend, &self.principal, message),
         }
     }
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::Principal;
-use octroi_core::config::ClientLimits;
-use octroi_gateway::{Asked, BackgroundTasks, Client, View, error_message};
+use octroi_gateway::{Asked, BackgroundTasks, Client, Movable, NoClient, View, error_message};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code};
 use parking_lot::Mutex;
@@ -17,19 +16,22 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::admit::{check_declared, era_of, modern_caller};
-use crate::dispatcher::Operations;
-use crate::frontend::{Frontend, Frontends};
-use crate::lines::{read_line, write_lines};
-use crate::modern::{ListenContext, Listening, Notified};
+use crate::endpoint::HttpEndpoint;
+use crate::frontend::Frontend;
+use crate::held_bytes::{HeldBytes, HeldRequest, SMALL_BYTES};
+use crate::lines::{Line, read_line, write_lines};
+use crate::modern::{ListenContext, Listening};
+use crate::reply::limit_error;
 use crate::session::{InitializeParams, LegacySession, SendMessage};
 
 const QUEUED: usize = 1024;
 /// How long calls may continue after the client closed its end.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Serves one client until it closes its end.
+/// Serves one client until it closes its end or its token ends. It has the same limits as a client of the HTTP endpoint
+/// with its token, and shares them.
 pub async fn serve_stdio(
-    operations: Arc<Operations>,
+    endpoint: Arc<HttpEndpoint>,
     principal: Principal,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
@@ -42,51 +44,130 @@ pub async fn serve_stdio(
     let writing = BackgroundTasks::new(Handle::current());
     let (sender, queue) = mpsc::channel(QUEUED);
     let writer = writing.spawn("stdio-write", write_lines(output, queue));
+    let lease = endpoint.access.lease(&principal);
+    let held = endpoint.held.of(&principal.token().label);
+    let line_bytes_max = endpoint.settings.body_bytes;
     let peer = Arc::new(StdioClient {
-        frontends: Frontends::new(&operations, ClientLimits::default()),
+        out: Output { sender, held: Arc::clone(&held) },
+        held,
+        endpoint,
         frontend,
         principal,
-        out: sender,
         session: Mutex::default(),
         running: Mutex::default(),
         tasks: BackgroundTasks::new(Handle::current()),
         closing: CancellationToken::new(),
     });
     let mut input = BufReader::new(input);
-    loop {
+    let ended = loop {
         let step = async {
-            let line = read_line(&mut input).await?;
-            let is_more = line.is_some();
-            if let Some(line) = line {
-                peer.receive(line).await;
+            match read_line(&mut input, line_bytes_max).await? {
+                Line::Message(line) => peer.receive(line).await,
+                Line::TooLong => {
+                    peer.post(error_message(None, &line_too_long(line_bytes_max)));
+                    return Ok(false);
+                }
+                Line::End => return Ok(false),
             }
-            Ok::<bool, std::io::Error>(is_more)
+            Ok::<bool, std::io::Error>(true)
         };
         let is_more = tokio::select! {
             biased;
-            () = shutdown.cancelled() => break,
-            is_more = step => is_more?,
+            () = shutdown.cancelled() => break Ok(()),
+            () = lease.cancelled() => {
+                peer.cancel_all();
+                break Err(std::io::Error::other("the token of this client is no longer valid"));
+            }
+            is_more = step => is_more,
         };
-        if !is_more {
-            break;
+        match is_more {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(error) => break Err(error),
         }
-    }
+    };
     peer.closing.cancel();
     let _ = tokio::time::timeout(DRAIN, peer.tasks.wait()).await;
-    let _ = tokio::time::timeout(DRAIN, operations.finished()).await;
+    let _ = tokio::time::timeout(DRAIN, peer.endpoint.operations.finished()).await;
     // The session's listener holds a sender of the output; without it the writer ends.
     peer.session.lock().take();
     drop(peer);
     let _ = tokio::time::timeout(Duration::from_secs(1), writer).await;
-    Ok(())
+    ended
+}
+
+fn line_too_long(limit: usize) -> RpcError {
+    let message = format!("a message has more than {limit} bytes; the connection is closed");
+    limit_error(&message, "send less; a person can raise `max_body_bytes` under [server]")
+}
+
+fn too_much_held() -> RpcError {
+    limit_error(
+        "the requests and answers of this token that are in progress are too large together",
+        "read the answers, wait for some of them; a person can raise `max_held_bytes` under [server]",
+    )
+}
+
+/// A message for the client, and what counts it until it is written.
+struct OutgoingMessage {
+    message: Bytes,
+    _held: Option<HeldRequest>,
+}
+
+impl AsRef<[u8]> for OutgoingMessage {
+    fn as_ref(&self) -> &[u8] {
+        &self.message
+    }
+}
+
+/// The way to the client.
+#[derive(Clone)]
+struct Output {
+    sender: mpsc::Sender<OutgoingMessage>,
+    held: Arc<HeldBytes>,
+}
+
+impl Output {
+    /// Sends an answer, and waits while many are unread.
+    async fn send(&self, message: Bytes) {
+        // It exists already: while it is unread, new requests are refused.
+        let held = (message.len() > SMALL_BYTES).then(|| self.held.hold_always(message.len()));
+        let _ = self.sender.send(OutgoingMessage { message, _held: held }).await;
+    }
+
+    /// Sends without waiting. What a client that does not read would make Octroi hold is dropped.
+    fn post(&self, message: Bytes) {
+        let held = match message.len() {
+            0..=SMALL_BYTES => None,
+            n_bytes => match self.held.hold(n_bytes) {
+                Some(held) => Some(held),
+                None => return,
+            },
+        };
+        let _ = self.sender.try_send(OutgoingMessage { message, _held: held });
+    }
+}
+
+/// The client of the modern era, during its requests.
+impl Client for Output {
+    fn notify(&self, message: Bytes) {
+        // A client that does not keep up misses notifications, as the trait says.
+        self.post(message);
+    }
+
+    fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
+        NoClient.ask(method, params)
+    }
 }
 
 /// The client at the other end.
 struct StdioClient {
-    frontends: Frontends,
+    endpoint: Arc<HttpEndpoint>,
     frontend: Frontend,
     principal: Principal,
-    out: mpsc::Sender<Bytes>,
+    out: Output,
+    /// What is held for its token.
+    held: Arc<HeldBytes>,
     session: Mutex<Option<Arc<LegacySession>>>,
     /// Modern requests; the session tracks legacy ones.
     running: Mutex<HashMap<Id, CancellationToken>>,
@@ -114,7 +195,12 @@ impl StdioClient {
 
     /// Sends without waiting, because the reading side must never wait for the writing side.
     fn post(&self, message: Bytes) {
-        let _ = self.out.try_send(message);
+        self.out.post(message);
+    }
+
+    /// Ends all calls.
+    fn cancel_all(&self) {
+        self.running.lock().values().for_each(CancellationToken::cancel);
     }
 
     /// Requests run as tasks of their own, so that several can run; nothing overtakes the opening of a
@@ -124,14 +210,21 @@ impl StdioClient {
             (Kind::Request, Some(id)) if *message.method() == Method::Initialize => {
                 // Boxed, so that a request that comes once does not make the future of every message large.
                 if let Some(answer) = Box::pin(self.answer(&message, &id)).await {
-                    let _ = self.out.send(answer).await;
+                    self.out.send(answer).await;
                 }
             }
             (Kind::Request, Some(id)) => {
+                // No connection waits for its answer, so that connections do not limit their number.
+                let Some(held) = self.held.hold(message.json().len().max(SMALL_BYTES)) else {
+                    self.post(error_message(Some(&id), &too_much_held()));
+                    return;
+                };
                 let peer = Arc::clone(self);
                 let cancelled = CancellationToken::new();
                 self.running.lock().insert(id.clone(), cancelled.clone());
-                self.tasks.spawn("stdio-call", async move {
+                let heavy = self.endpoint.heavy.clone();
+                let work = Box::pin(async move {
+                    let _held = held;
                     let answer = tokio::select! {
                         biased;
                         () = cancelled.cancelled() => None,
@@ -139,9 +232,10 @@ impl StdioClient {
                     };
                     peer.running.lock().remove(&id);
                     if let Some(answer) = answer {
-                        let _ = peer.out.send(answer).await;
+                        peer.out.send(answer).await;
                     }
                 });
+                self.tasks.spawn("stdio-call", Movable::new(work, heavy.as_ref(), || ()));
             }
             _ => {
                 if *message.method() == Method::Cancelled {
@@ -153,8 +247,9 @@ impl StdioClient {
                     }
                 }
                 let session = self.session.lock().clone();
-                if let Some(session) = session {
-                    session.receive(&self.frontends, &message);
+                match session {
+                    Some(session) => session.receive(&self.endpoint.frontends, &message),
+                    None => self.endpoint.frontends.note(&self.frontend, &self.principal, &message),
                 }
             }
         }
@@ -180,8 +275,9 @@ impl StdioClient {
             return Some(error_message(Some(id), &error));
         };
         let client = Arc::new(LegacyClient { session: Arc::clone(&session), out: self.out.clone() });
-        let answer =
-            session.answer(&self.frontends, request, &params, &session.caller(client, false)).await?;
+        let answer = session
+            .answer(&self.endpoint.frontends, request, &params, &session.caller(client, false))
+            .await?;
         Some(answer.to_message(id))
     }
 
@@ -190,37 +286,39 @@ impl StdioClient {
             Ok(params) => params,
             Err(error) => return error_message(Some(id), &error),
         };
-        let answer = self.frontends.initialize(&self.frontend, params.version).await;
+        if let Err(error) = params.check_size(self.endpoint.settings.limits.client_info_bytes) {
+            return error_message(Some(id), &error);
+        }
+        let answer = self.endpoint.frontends.initialize(&self.frontend, params.version).await;
         let session =
             Arc::new(LegacySession::new("stdio", self.frontend.clone(), self.principal.clone(), params));
         let out = self.out.clone();
-        session.listen(&self.frontends, move |message| {
-            let _ = out.try_send(message);
-        });
+        session.listen(&self.endpoint.frontends, move |message| out.post(message));
         *self.session.lock() = Some(session);
         answer.to_message(id)
     }
 
     async fn answer_modern(self: &Arc<Self>, request: &Envelope, params: &Params, id: &Id) -> Option<Bytes> {
-        if let Err(error) = check_declared(params, ClientLimits::default().client_info_bytes) {
+        if let Err(error) = check_declared(params, self.endpoint.settings.limits.client_info_bytes) {
             return Some(error_message(Some(id), &error));
         }
         if request.method().is_legacy_only() {
-            let error = self.frontends.refuse_method(&self.frontend, &self.principal, request.method());
+            let error =
+                self.endpoint.frontends.refuse_method(&self.frontend, &self.principal, request.method());
             return Some(error_message(Some(id), &error));
         }
         if *request.method() == Method::Listen {
             return self.listen(params, id).await;
         }
-        let caller = modern_caller(&self.principal, false, params, Arc::new(Notified(self.out.clone())));
-        let answer = self.frontends.request(&self.frontend, &caller, request, params).await;
+        let caller = modern_caller(&self.principal, false, params, Arc::new(self.out.clone()));
+        let answer = self.endpoint.frontends.request(&self.frontend, &caller, request, params).await;
         Some(answer.to_message(id))
     }
 
     /// Forwards notices until the client cancels or closes its end.
     async fn listen(&self, params: &Params, id: &Id) -> Option<Bytes> {
         let context = ListenContext {
-            frontends: &self.frontends,
+            frontends: &self.endpoint.frontends,
             frontend: &self.frontend,
             principal: &self.principal,
             closing: &self.closing,
@@ -228,7 +326,7 @@ impl StdioClient {
         let mut listening = Listening::open(&context, id.clone(), params).await;
         while let Some(message) = listening.next().await {
             if let Some(message) = message {
-                let _ = self.out.send(message).await;
+                self.out.send(message).await;
             }
         }
         None
@@ -238,19 +336,17 @@ impl StdioClient {
 /// A legacy client over standard streams: notifications and questions share one output.
 struct LegacyClient {
     session: Arc<LegacySession>,
-    out: mpsc::Sender<Bytes>,
+    out: Output,
 }
 
 impl Client for LegacyClient {
     fn notify(&self, message: Bytes) {
-        let _ = self.out.try_send(message);
+        self.out.post(message);
     }
 
     fn ask(&self, method: &Method, params: Bytes) -> Asked<'_> {
         let out = self.out.clone();
-        let send: SendMessage = Arc::new(move |message| {
-            let _ = out.try_send(message);
-        });
+        let send: SendMessage = Arc::new(move |message| out.post(message));
         self.session.ask(method, &params, send)
     }
 }

@@ -20,7 +20,8 @@ pub struct Requested {
 pub struct PendingLimits {
     /// Their number.
     pub n_pending: usize,
-    /// The size of their arguments as they are stored, in bytes.
+    /// The size of their arguments as they are stored, in bytes. The arguments of finished ones are kept in what these
+    /// leave of it.
     pub n_bytes: usize,
 }
 

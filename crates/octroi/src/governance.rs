@@ -20,7 +20,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
         notify: settings.notify.clone(),
         pins: PinSettings {
             policy: settings.pins.mode,
-            new_tools: settings.pins.new_tools.unwrap_or_else(|| settings.policy.profile.new_tools()),
+            new_tools: settings.pins.new_tools,
             lock: config.lock.clone(),
         },
         inference: settings.inference.clone(),

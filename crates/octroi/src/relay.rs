@@ -14,7 +14,7 @@ use hyper::body::Incoming as Body;
 use octroi_gateway::{BackgroundTasks, error_message};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Id, Incoming, Kind, Method, RpcError, code, envelope};
-use octroi_server::{read_line, write_lines};
+use octroi_server::{Line, read_line, write_lines};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::runtime::Handle;
@@ -38,6 +38,8 @@ const QUEUED: usize = 1024;
 const DRAIN: Duration = Duration::from_secs(5);
 /// How often to look for a gateway that does not answer.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// No gateway accepts a longer message.
+const LINE_BYTES_MAX: usize = 64 << 20;
 /// How long each of the last steps may take: ending the session, and writing the last messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -66,12 +68,14 @@ pub(crate) async fn serve(
     let mut input = BufReader::new(input);
     let ended = loop {
         let step = async {
-            let text = read_line(&mut input).await?;
-            let is_more = text.is_some();
-            if let Some(text) = text {
-                relay.receive(text).await;
+            match read_line(&mut input, LINE_BYTES_MAX).await? {
+                Line::Message(text) => relay.receive(text).await,
+                Line::TooLong => {
+                    return Err(std::io::Error::other("the client sent a line that is too long"));
+                }
+                Line::End => return Ok(false),
             }
-            Ok::<bool, std::io::Error>(is_more)
+            Ok::<bool, std::io::Error>(true)
         };
         let is_more = tokio::select! {
             biased;

@@ -176,6 +176,9 @@ pub struct DecideRequest {
     /// Other arguments for the call; all gates are evaluated again
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
+    /// The same as JSON text, in which numbers stay as they are written
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_json: Option<String>,
     /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,
@@ -261,6 +264,9 @@ pub struct ApproveRequest {
     /// Other arguments for the call; all gates are evaluated again
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
+    /// The same as JSON text, in which numbers stay as they are written
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_json: Option<String>,
     /// Save a rule: `exact` for exactly these arguments, `tool` for any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<RememberFor>,
@@ -274,9 +280,10 @@ pub struct ApproveRequest {
 
 impl From<ApproveRequest> for DecideRequest {
     fn from(request: ApproveRequest) -> Self {
-        let ApproveRequest { agent_id, call_id, reason, arguments, remember, until, preview } = request;
+        let ApproveRequest { agent_id, call_id, reason, arguments, arguments_json, remember, until, preview } =
+            request;
         let decision = ApprovalDecision::Approve;
-        Self { agent_id, call_id, decision, reason, arguments, remember, until, preview }
+        Self { agent_id, call_id, decision, reason, arguments, arguments_json, remember, until, preview }
     }
 }
 
@@ -336,7 +343,17 @@ impl From<DenyRequest> for DecideRequest {
             DenyMode::Continue => ApprovalDecision::DenyContinue,
             DenyMode::Abort => ApprovalDecision::DenyAbort,
         };
-        Self { agent_id, call_id, decision, reason, arguments: None, remember, until, preview }
+        Self {
+            agent_id,
+            call_id,
+            decision,
+            reason,
+            arguments: None,
+            arguments_json: None,
+            remember,
+            until,
+            preview,
+        }
     }
 }
 

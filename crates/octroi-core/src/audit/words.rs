@@ -30,11 +30,12 @@ pub enum Kind {
     AgentChanged,
     UserChanged,
     PinChanged,
+    QuestionAnswered,
 }
 
 impl Kind {
     /// All kinds in the order of the enum, with the word used in records.
-    pub const WORDS: [(&'static str, Self); 26] = [
+    pub const WORDS: [(&'static str, Self); 27] = [
         ("tool_invocation_start", Self::ToolInvocationStart),
         ("tool_invocation_end", Self::ToolInvocationEnd),
         ("policy_decision", Self::PolicyDecision),
@@ -61,6 +62,7 @@ impl Kind {
         ("agent_changed", Self::AgentChanged),
         ("user_changed", Self::UserChanged),
         ("pin_changed", Self::PinChanged),
+        ("question_answered", Self::QuestionAnswered),
     ];
 
     /// The word used in records.

@@ -17,6 +17,7 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(50);
 const DEFAULT_EXPIRY: Duration = Duration::from_hours(1);
 const DEFAULT_GRANT_EXPIRY: Duration = Duration::from_mins(10);
 const DEFAULT_KEPT: Duration = Duration::from_hours(1);
+const DEFAULT_RETENTION: Duration = Duration::from_hours(90 * 24);
 const DEFAULT_ARGUMENT_BYTES: usize = 1 << 20;
 const DEFAULT_PENDING: usize = 100;
 const DEFAULT_PENDING_BYTES: usize = 8 << 20;
@@ -37,6 +38,8 @@ pub struct ApprovalsSection {
     pub url: Option<String>,
     /// How long the arguments of a finished approval are kept.
     pub keep_arguments: Duration,
+    /// How long a finished approval is kept.
+    pub retention: Duration,
     /// How large arguments may be that a person is asked about.
     pub argument_bytes: usize,
     /// How many calls of one agent may wait for a person.
@@ -54,6 +57,7 @@ impl Default for ApprovalsSection {
             form: false,
             url: None,
             keep_arguments: DEFAULT_KEPT,
+            retention: DEFAULT_RETENTION,
             argument_bytes: DEFAULT_ARGUMENT_BYTES,
             max_pending: DEFAULT_PENDING,
             max_pending_bytes: DEFAULT_PENDING_BYTES,
@@ -91,6 +95,7 @@ impl Context<'_> {
             form: reader.flag("form", false),
             url: url(&mut reader),
             keep_arguments: reader.duration("keep_arguments", DEFAULT_KEPT),
+            retention: reader.duration("retention", DEFAULT_RETENTION),
             argument_bytes: reader.count("max_argument_bytes", 0, DEFAULT_ARGUMENT_BYTES),
             max_pending: reader.count("max_pending", 1, DEFAULT_PENDING),
             max_pending_bytes: reader.count("max_pending_bytes", 1024, DEFAULT_PENDING_BYTES),

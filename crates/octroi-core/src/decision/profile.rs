@@ -51,6 +51,12 @@ impl Profile {
         }
     }
 
+    /// The strictest of these; the usual one if there are none.
+    pub fn strictest(profiles: impl IntoIterator<Item = Self>) -> Self {
+        let rank = |profile: &Self| Self::ALL.iter().position(|one| one == profile);
+        profiles.into_iter().min_by_key(rank).unwrap_or_default()
+    }
+
     /// What happens to new tools of a known server, unless the configuration says otherwise.
     pub const fn new_tools(self) -> NewTools {
         match self {
@@ -75,4 +81,27 @@ impl Profile {
 
 fn is_harmless_builtin(tool: &ToolDescriptor) -> bool {
     tool.source == Source::Builtin && tool.risk == Risk::Low && tool.side_effects.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strictest_profile_says_what_happens_to_new_tools() {
+        use Profile::{Guarded, Open, Strict};
+
+        for (profiles, expected) in [
+            (&[Open][..], NewTools::Allow),
+            (&[Open, Open], NewTools::Allow),
+            (&[Open, Guarded], NewTools::Notice),
+            (&[Guarded, Open], NewTools::Notice),
+            (&[Guarded], NewTools::Notice),
+            (&[Open, Strict], NewTools::Review),
+            (&[Strict, Guarded, Open], NewTools::Review),
+            (&[], NewTools::Notice),
+        ] {
+            assert_eq!(Profile::strictest(profiles.iter().copied()).new_tools(), expected, "{profiles:?}");
+        }
+    }
 }

@@ -130,20 +130,45 @@ pub struct LintContext<'a> {
 
 /// All findings in a definition, most severe first.
 pub fn findings(definition: &[u8], context: &LintContext<'_>) -> Vec<Finding> {
-    let mut lint = Lint { context, findings: Vec::new() };
+    let mut lint = Lint { context, gravest: Gravest::default() };
     match Node::parse(definition, Doubles::Refused) {
         Ok(node) => lint.node(&JsonPath::default(), &node, Spot::Root),
-        Err(error) => lint.findings.push(Finding {
+        Err(error) => lint.gravest.push(Finding {
             kind: FindingKind::Unreadable,
             severity: Severity::Danger,
             path: String::new(),
             excerpt: escaped_in_line(&error.to_string()),
         }),
     }
-    // A stable sort: within a severity they keep the order of the text.
-    lint.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    lint.findings.truncate(FINDINGS_MAX);
-    lint.findings
+    lint.gravest.into_list()
+}
+
+/// The gravest findings so far, and no others: a definition of some megabytes can have hundreds of thousands.
+#[derive(Debug, Default)]
+struct Gravest {
+    /// By severity, each in the order of the text.
+    by_severity: [Vec<Finding>; 3],
+}
+
+impl Gravest {
+    /// Whether a finding of this severity would be kept now.
+    fn has_room_for(&self, severity: Severity) -> bool {
+        let as_grave = &self.by_severity[severity as usize..];
+        as_grave.iter().map(Vec::len).sum::<usize>() < FINDINGS_MAX
+    }
+
+    fn push(&mut self, finding: Finding) {
+        if self.has_room_for(finding.severity) {
+            self.by_severity[finding.severity as usize].push(finding);
+        }
+    }
+
+    /// The most severe first; within a severity in the order of the text.
+    fn into_list(self) -> Vec<Finding> {
+        let mut all: Vec<Finding> = self.by_severity.into_iter().rev().flatten().collect();
+        all.truncate(FINDINGS_MAX);
+        all
+    }
 }
 
 /// The purpose of a string, which determines what it may contain.
@@ -185,7 +210,7 @@ impl Spot {
 
 struct Lint<'a> {
     context: &'a LintContext<'a>,
-    findings: Vec<Finding>,
+    gravest: Gravest,
 }
 
 impl Lint<'_> {
@@ -236,8 +261,10 @@ impl Lint<'_> {
             FoundInText { severity, ..found }
         }));
         for FoundInText { kind, severity, at, note } in found {
-            let excerpt = note.unwrap_or_else(|| excerpt(text, at));
-            self.findings.push(Finding { kind, severity, path: place.clone().into_text(), excerpt });
+            if self.gravest.has_room_for(severity) {
+                let excerpt = note.unwrap_or_else(|| excerpt(text, at));
+                self.gravest.push(Finding { kind, severity, path: place.clone().into_text(), excerpt });
+            }
         }
     }
 }

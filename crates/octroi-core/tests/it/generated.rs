@@ -141,11 +141,132 @@ fn the_page_of_limits_is_complete() {
     let page = include_str!("../../../../docs/limits.md");
     let is_count = |key: &&Key| matches!(key.kind, Kind::Count(_));
     let is_limit = |key: &&Key| is_count(key) || matches!(key.kind, Kind::Duration);
+    // When a server is looked at and stopped are no limits.
+    let is_limit_or_wait = |key: &&Key| is_limit(key) || key.name == "wait";
     let of_clients = SERVER.iter().filter(is_limit);
-    let all = of_clients.chain(ENTRY.iter().filter(is_count)).chain(APPROVALS.iter().filter(is_count));
+    let all =
+        of_clients.chain(ENTRY.iter().filter(is_limit)).chain(APPROVALS.iter().filter(is_limit_or_wait));
     let missing: Vec<String> = all
         .map(|key| format!("| `{}` | {} |", key.name, key.default))
         .filter(|row| !page.contains(row))
         .collect();
     assert_eq!(missing, Vec::<String>::new());
+}
+
+/// Limits that are no settings: where they are in the code, and what the page says.
+const FIXED_LIMITS: &[(&str, &[&str], &str)] = &[
+    ("mcp/src/envelope.rs", &["DEPTH_MAX: usize = 64;"], "| nesting of a client's message | 64 |"),
+    ("mcp/src/envelope.rs", &["VALUES_MAX: usize = 200_000;"], "| values in a client's message | 200,000;"),
+    ("mcp/src/envelope.rs", &["RESPONSE_DEPTH_MAX: usize = 128;"], "| nesting of a server's answer | 128 |"),
+    (
+        "core/src/arguments/limits.rs",
+        &[
+            "VALUES_MAX: usize = 20_000;",
+            "TEXT_BYTES_MAX: usize = 1024 * 1024;",
+            "DEPTH_MAX: usize = 64;",
+            "PATTERNS_MAX: usize = 200;",
+            "PATTERN_LENGTH_MAX: usize = 1_000;",
+            "PATTERN_SIZE_MAX: u64 = 20_000;",
+        ],
+        "| a tool's schema | 20,000 values, 1 MiB of texts, nested 64 deep; 200 patterns of 1,000 characters, with \
+         20,000 states when their repetitions are written out |",
+    ),
+    (
+        "core/src/arguments/cost.rs",
+        &["STEPS_MAX: u64 = 100_000;", "DEPTH_MAX: usize = 384;"],
+        "| checking arguments against a schema | 100,000 steps and 8 for each byte, 384 levels of schema |",
+    ),
+    (
+        "gateway/src/governance/proposals.rs",
+        &["SOURCE_BYTES_MAX: usize = 64 << 10;"],
+        "| a policy that an agent checks or proposes | 64 KiB |",
+    ),
+    (
+        "core/src/call/evaluation.rs",
+        &["STEPS_MAX: u64 = 200_000;"],
+        "| testing arguments by rules | 200,000 steps and 8 for each byte |",
+    ),
+    (
+        "core/src/policy/pattern.rs",
+        &["TEXT_BYTES_MAX: usize = 65_536;", "ITEMS_MAX: usize = 256;"],
+        "| a text that a rule takes for a path or an address | 64 KiB, 24 ways to decode it |",
+    ),
+    ("core/src/policy/spelling.rs", &["LAYERS_MAX: usize = 24;"], "24 ways to decode it |"),
+    (
+        "core/src/facts.rs",
+        &["ENTRIES_MAX: usize = 64;", "ENTRY_LENGTH_MAX: usize = 4_096;"],
+        "| hosts, paths and other facts of a call | 64 of each kind, 4,096 bytes each |",
+    ),
+    (
+        "core/src/policy/document.rs",
+        &["SOURCE_BYTES_MAX: usize = 1024 * 1024;", "ENTRIES_MAX: usize = 3_000;"],
+        "| a policy of rules | 1 MiB; 3,000 rules of each kind and 3,000 tests |",
+    ),
+    (
+        "cedar/src/limits.rs",
+        &[
+            "BYTES_MAX: usize = 256 * 1024;",
+            "POLICIES_MAX: usize = 5_000;",
+            "COMMAS_MAX: usize = 15_000;",
+            "DEPTH_MAX: usize = 32;",
+            "OPERATORS_MAX: usize = 400;",
+        ],
+        "| a Cedar text | 256 KiB, 5,000 policies, 15,000 commas; for each policy 32 levels and 400 operators;",
+    ),
+    (
+        "core/src/uri.rs",
+        &["URI_BYTES_MAX: usize = 8 * 1024;"],
+        "| the URI of a resource that a client names | 8 KiB |",
+    ),
+    (
+        "gateway/src/catalogue/fetch.rs",
+        &["TEMPLATES_MAX: usize = 1_000;"],
+        "| templates of one server | 1,000 |",
+    ),
+    (
+        "core/src/uri/template.rs",
+        &["STEPS_MAX: usize = 1_000_000;"],
+        "| comparing a URI with templates | 1,000,000 steps,",
+    ),
+    (
+        "gateway/src/pipeline/completion.rs",
+        &["PART_BYTES_MAX: usize = 1024;", "ALL_BYTES_MAX: usize = 4 * PART_BYTES_MAX;"],
+        "| a completion | 1 KiB each for the name and the value of the argument,",
+    ),
+    (
+        "core/src/pin/findings.rs",
+        &["FINDINGS_MAX: usize = 256;"],
+        "| suspicious details of one definition | 256 |",
+    ),
+    (
+        "core/src/redact/mask.rs",
+        &["PATHS_MAX: usize = 1024 * 1024;"],
+        "| paths of masked values in one view | 1 MiB altogether |",
+    ),
+    (
+        "store/src/sqlite/retention.rs",
+        &["APPROVALS_OF_AGENT_MAX: i64 = 10_000;"],
+        "how long finished approvals are listed; 10,000 of one agent |",
+    ),
+];
+
+#[test]
+fn fixed_limits_of_the_page_are_those_of_the_code() {
+    let page = include_str!("../../../../docs/limits.md");
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (file, constants, row) in FIXED_LIMITS {
+        let code = std::fs::read_to_string(crates.join(format!("octroi-{file}"))).expect("a source file");
+        for constant in *constants {
+            assert!(code.contains(&format!("const {constant}")), "{file}: {constant}");
+        }
+        assert!(page.contains(row), "{row}");
+    }
+    // Each line of the table has its constants above, but those that have none.
+    let (_, table) = page.split_once("These limits are fixed.").expect("the section");
+    let (table, _) = table.split_once("\nAll steps").expect("its end");
+    let without = ["references in a schema", "entries of a list in one text", "JSON inside of texts"];
+    for line in table.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let is_known = FIXED_LIMITS.iter().any(|(_, _, row)| line.starts_with(row));
+        assert!(is_known || without.iter().any(|start| line[2..].starts_with(start)), "{line}");
+    }
 }

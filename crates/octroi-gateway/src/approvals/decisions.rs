@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use octroi_core::approval::{Answer, Approval, ApprovalState, ApprovalVerdict, Event};
 use octroi_core::pin::PinKind;
-use octroi_core::{CanonicalId, Principal, Secret};
+use octroi_core::{CanonicalId, Principal, Secret, arguments};
 use octroi_store::{ApprovalFilter, Store};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::remember::Remember;
 use super::showing::readable;
@@ -73,19 +73,19 @@ impl Approvals {
         choice: Choice,
         by: &Principal,
         reason: Option<String>,
-        edited_arguments: Option<Value>,
+        edited_arguments: Option<String>,
         remember: Option<Remember>,
     ) -> Result<PlannedChange<Approval, OperatorError>, OperatorError> {
         must_be_person(by)?;
         let approval = self.decidable(id).await?;
-        let edited = self.edited(&approval, choice, edited_arguments.as_ref())?.cloned();
+        let edited = self.edited(&approval, choice, edited_arguments)?;
         if choice == Choice::Approve {
             // What cannot be shown cannot be approved. With edited arguments, other params are still sent.
             readable(&approval)?;
         }
         let rule = match remember {
             Some(remember) => {
-                Some(self.rule_to_remember(&approval, choice, edited.as_ref(), remember, by)?)
+                Some(self.rule_to_remember(&approval, choice, edited.as_deref(), remember, by)?)
             }
             None => None,
         };
@@ -130,7 +130,7 @@ impl Approvals {
         let (now_ms, agent) = (self.now_ms(), approval.binding.agent.as_deref());
         let verdict = match choice {
             Choice::Approve => ApprovalVerdict::Approve {
-                edited_arguments: edited.map(|edited| Secret::new(edited.to_string())),
+                edited_arguments: edited.map(Secret::new),
                 remembered_rule: rule,
                 // The rule may have changed the revision.
                 policy_revision: self.governance.policies.load().revision(agent.unwrap_or_default()),
@@ -176,13 +176,13 @@ impl Approvals {
         id: &str,
         choice: Choice,
         by: &Principal,
-        edited_arguments: Option<&Value>,
+        edited_arguments: Option<String>,
         remember: Remember,
     ) -> Result<String, OperatorError> {
         must_be_person(by)?;
         let approval = self.decidable(id).await?;
         let edited = self.edited(&approval, choice, edited_arguments)?;
-        self.rule_for(&approval, choice, edited, remember, by)
+        self.rule_for(&approval, choice, edited.as_deref(), remember, by)
     }
 
     /// An approval that can still be decided.
@@ -196,30 +196,33 @@ impl Approvals {
         }
     }
 
-    /// The edited arguments that replace the caller's, if they are valid.
-    fn edited<'a>(
+    /// The edited arguments that replace the caller's, if they are valid, as they were written: a value would round
+    /// long numbers.
+    fn edited(
         &self,
         approval: &Approval,
         choice: Choice,
-        edited: Option<&'a Value>,
-    ) -> Result<Option<&'a Value>, OperatorError> {
-        let Some(arguments) = edited else {
+        edited: Option<String>,
+    ) -> Result<Option<String>, OperatorError> {
+        let Some(text) = edited else {
             return Ok(None);
         };
         let wrong = |reason: String| Err(OperatorError::Arguments(reason));
         if choice != Choice::Approve {
             return wrong("a call that is denied has no use for them".to_owned());
         }
-        if !arguments.is_object() {
-            return wrong("they must be a JSON object".to_owned());
-        }
+        let value = match arguments::read(text.as_bytes()) {
+            Ok(value) if value.is_object() => value,
+            Ok(_) => return wrong("they must be a JSON object".to_owned()),
+            Err(reason) => return wrong(reason),
+        };
         let catalogue = self.registry.catalogue();
         let Some(tool) = catalogue.tool_by_id(&approval.binding.tool) else {
             return wrong(format!("the tool {} is gone", approval.binding.tool));
         };
-        match tool.complaint(arguments, arguments.to_string().len() as u64) {
+        match tool.complaint(&value, text.len() as u64) {
             Some(complaint) => wrong(complaint),
-            None => Ok(Some(arguments)),
+            None => Ok(Some(text)),
         }
     }
 
@@ -232,6 +235,6 @@ impl Approvals {
 struct PersonsAnswer {
     choice: Choice,
     reason: Option<String>,
-    edited: Option<Value>,
+    edited: Option<String>,
     rule: Option<String>,
 }

@@ -63,6 +63,17 @@ impl Approvals {
         }
     }
 
+    /// Removes approvals that have been over for long.
+    pub(crate) async fn forget(&self) {
+        let Some(persistence) = &self.persistence else {
+            return;
+        };
+        let kept = milliseconds(self.governance.settings().approvals.retention);
+        if let Err(error) = persistence.store().forget_approvals(self.now_ms().saturating_sub(kept)).await {
+            warn!(%error, hint = %error.hint(), "old approvals could not be removed");
+        }
+    }
+
     /// Cancels an approval, unless it was already used.
     pub(crate) async fn cancel(&self, id: &str, reason: &str) -> Result<(), octroi_store::StoreError> {
         let Some(persistence) = &self.persistence else {

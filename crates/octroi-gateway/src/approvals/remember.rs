@@ -13,8 +13,8 @@ use octroi_core::time::{parse_time, show_time};
 use octroi_core::{Principal, arguments};
 use octroi_store::{PolicyDraft, PolicyLevel, PolicyRefusal};
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::decisions::Choice;
 use super::{Approvals, milliseconds};
@@ -86,7 +86,7 @@ impl Approvals {
         &self,
         approval: &Approval,
         choice: Choice,
-        edited: Option<&Value>,
+        edited: Option<&str>,
         remember: Remember,
         by: &Principal,
     ) -> Result<String, OperatorError> {
@@ -106,7 +106,7 @@ impl Approvals {
         &self,
         approval: &Approval,
         choice: Choice,
-        edited: Option<&Value>,
+        edited: Option<&str>,
         remember: Remember,
         by: &Principal,
     ) -> Result<String, OperatorError> {
@@ -149,7 +149,7 @@ impl Approvals {
     }
 
     /// The arguments and other params in the rule: JSON in its shortest form.
-    fn exact_call(&self, approval: &Approval, edited: Option<&Value>) -> Result<ExactCall, OperatorError> {
+    fn exact_call(&self, approval: &Approval, edited: Option<&str>) -> Result<ExactCall, OperatorError> {
         let because = |reason: &str| OperatorError::Unrememberable(reason.to_owned());
         let read = |json: &str| match arguments::read_exactly(json.as_bytes()) {
             Ok((_, Exactness::Rounded)) => {
@@ -159,10 +159,7 @@ impl Approvals {
             Err(_) => Err(because("the arguments cannot be read")),
         };
         let exact = ExactCall {
-            arguments: match edited {
-                Some(edited) => edited.to_string(),
-                None => read(approval.arguments.expose())?,
-            },
+            arguments: read(edited.unwrap_or(approval.arguments.expose()))?,
             params: match approval.other_params.as_ref().map(|others| sent_params(others.expose())) {
                 None | Some(Ok(None)) => None,
                 Some(Ok(Some(params))) => Some(read(params)?),

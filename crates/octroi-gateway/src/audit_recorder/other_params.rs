@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use octroi_mcp::params::Params;
 
-use super::AuditRecorder;
+use super::{AuditRecorder, declared};
+use crate::caller::Caller;
 
 /// What a request sends to a server beside its subject and its arguments. Most send nothing.
 #[derive(Clone, Debug, Default)]
@@ -17,15 +18,18 @@ pub(crate) struct OtherParams {
     meta: Option<Bytes>,
     /// Answers to questions of a server.
     input_responses: Option<Bytes>,
+    /// What the client says about itself, if it is unusual.
+    client: Option<Bytes>,
 }
 
 impl OtherParams {
     /// Finds them beside the subject, `name` or `uri`.
-    pub(crate) fn of(params: &Params, subject: &str) -> Self {
+    pub(crate) fn of(params: &Params, subject: &str, caller: &Caller) -> Self {
         Self {
             params: params.others(subject),
             meta: params.other_meta(),
             input_responses: params.input_responses(),
+            client: declared::unusual(caller),
         }
     }
 
@@ -41,7 +45,7 @@ impl OtherParams {
     }
 
     fn object(&self, text: impl Fn(&[u8]) -> String) -> Option<String> {
-        let members = [("params", &self.params), ("_meta", &self.meta)];
+        let members = [("params", &self.params), ("_meta", &self.meta), ("client", &self.client)];
         let members = members.iter().filter_map(|(name, value)| {
             let value = value.as_ref()?;
             Some(format!("\"{name}\":{}", text(value)))
@@ -52,8 +56,12 @@ impl OtherParams {
 
     /// Appends members of an object, each followed by a comma.
     pub(super) fn write(&self, text: &mut String, recorder: &AuditRecorder) {
-        let members =
-            [("params", &self.params), ("_meta", &self.meta), ("input_responses", &self.input_responses)];
+        let members = [
+            ("params", &self.params),
+            ("_meta", &self.meta),
+            ("client", &self.client),
+            ("input_responses", &self.input_responses),
+        ];
         for (name, value) in members {
             if let Some(value) = value {
                 let _ = write!(text, "\"{name}\":{},", recorder.preview(value));

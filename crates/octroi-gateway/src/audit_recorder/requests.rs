@@ -55,19 +55,7 @@ impl AuditRecorder {
         trace: &Trace,
     ) -> Result<CallRecord, AuditError> {
         let context = self.request_context(&asked, trace, None);
-        let mut record = CallRecord {
-            recorder: Arc::clone(self),
-            call: asked.call,
-            initiator: asked.initiator.clone(),
-            tool: None,
-            server: asked.server.into(),
-            source: asked.source,
-            about: self.about(&asked),
-            project: asked.project,
-            begun: self.clock.instant(),
-            begun_at_ms: asked.at_ms,
-            is_open: false,
-        };
+        let mut record = self.unrecorded(&asked);
         let Some(log) = &self.log else {
             return Ok(record);
         };
@@ -75,6 +63,23 @@ impl AuditRecorder {
             log.append(&record.event(Kind::RequestStart, &context, asked.at_ms), self.plain_durability());
         record.begin(pin!(appending)).await?;
         Ok(record)
+    }
+
+    /// A request whose begin and end are not recorded, or not here. What its client answers to questions is.
+    pub(crate) fn unrecorded(self: &Arc<Self>, asked: &DescribedRequest<'_>) -> CallRecord {
+        CallRecord {
+            recorder: Arc::clone(self),
+            call: asked.call,
+            initiator: asked.initiator.clone(),
+            tool: None,
+            server: asked.server.into(),
+            source: asked.source,
+            about: self.about(asked),
+            project: asked.project.clone(),
+            begun: self.clock.instant(),
+            begun_at_ms: asked.at_ms,
+            is_open: false,
+        }
     }
 
     /// Records that a request was denied.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use octroi_core::audit::{Event, Kind, Level, Ruling};
 use octroi_core::tool::ToolDescriptor;
+use octroi_mcp::Method;
 use serde_json::json;
 use tracing::warn;
 
 use super::limit::RecordLimits;
-use super::{AuditRecorder, Initiator};
+use super::{AuditRecorder, CallRecord, Initiator};
 
 /// The longest text of a client in a record.
 const TEXT_MAX: usize = 200;
@@ -140,6 +141,20 @@ impl AuditRecorder {
             ..Event::new(u64::try_from(at_ms).unwrap_or_default(), Kind::QuotaExceeded, initiator.actor())
         };
         self.record_later(&event);
+    }
+}
+
+impl CallRecord {
+    /// Records that the call is not made after all, because its token was taken away.
+    pub(crate) fn token_revoked(&self, method: &Method) {
+        self.recorder.violation(&Violation {
+            initiator: &self.initiator,
+            server: Some(&self.server),
+            tool: self.tool.as_deref(),
+            method: method.as_str(),
+            gate: "token",
+            reason: "the token of the caller is no longer valid",
+        });
     }
 }
 

@@ -80,11 +80,12 @@ impl Offer {
         let mut visible = ServerLists::clone(&raw);
         let mut held = HashMap::new();
         let mut tools = HashMap::new();
+        let version = version_of(&raw);
         for item in &raw.tools {
             let known = comparable.and_then(|old| old.tools.get(&item.name));
             let tool = match known.filter(|known| known.is_same(item, spec)) {
                 Some(known) => Arc::clone(known),
-                None => Arc::new(Tool::new(item, &raw, spec, rules)),
+                None => Arc::new(Tool::new(item, version.clone(), spec, rules)),
             };
             tools.insert(item.name.clone(), tool);
         }
@@ -184,6 +185,12 @@ impl Offer {
     }
 }
 
+/// The version that a server gives itself.
+fn version_of(lists: &ServerLists) -> Option<Arc<str>> {
+    let info: Value = serde_json::from_slice(lists.identity.info.as_ref()?).ok()?;
+    info["version"].as_str().map(Into::into)
+}
+
 /// A misspelt name has no effect, so the operator gets a warning.
 fn strays(raw: &ServerLists, spec: &ServerSpec) -> Vec<String> {
     // A list that could not be read says nothing about names.
@@ -231,7 +238,7 @@ pub(crate) fn hash_of(kind: PinKind, item: &Item) -> DefinitionHash {
 }
 
 impl Tool {
-    fn new(item: &Item, lists: &ServerLists, spec: &ServerSpec, rules: &[InferenceRule]) -> Self {
+    fn new(item: &Item, version: Option<Arc<str>>, spec: &ServerSpec, rules: &[InferenceRule]) -> Self {
         // What cannot be read is no hint that the tool reads.
         let annotations =
             member(&item.definition, "annotations").map(|read| read.unwrap_or(Value::Bool(false)));
@@ -254,9 +261,6 @@ impl Tool {
             let by_whom = format!("`tools_override` of server `{}` switches it off", spec.key);
             overrides.reason.clone().unwrap_or(by_whom).into()
         });
-        let info: Option<Value> =
-            lists.identity.info.as_ref().and_then(|info| serde_json::from_slice(info).ok());
-        let version = info.as_ref().and_then(|info| info["version"].as_str()).map(Into::into);
         Self {
             descriptor: ToolDescriptor {
                 id: CanonicalId::mcp(&spec.key, &item.name),

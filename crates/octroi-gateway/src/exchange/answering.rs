@@ -183,11 +183,12 @@ impl Exchange<'_> {
 
     fn seal(&self, round: Position) -> Option<String> {
         let grant = self
+            .continuing
             .approval
             .map(|id| Grant { approval: id.to_owned(), round: self.shared.approvals.next_round(id) });
         let principal = self.caller.principal.id().to_string();
         let (method, subject) = (self.envelope.method(), &self.target.subject);
-        let digest = request_state::digest_of(method, self.server(), subject, self.sent);
+        let digest = request_state::digest_of(method, self.server(), subject, self.continuing.sent);
         self.shared.sealer.seal_position(round, principal, digest, grant)
     }
 }

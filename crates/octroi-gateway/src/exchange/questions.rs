@@ -19,11 +19,18 @@ impl Exchange<'_> {
         tokio::select! {
             biased;
             () = withdrawn.cancelled() => {}
-            answer = self.caller.client.ask(&question.method, params) => match answer {
+            answer = self.ask_client(&question.method, params) => match answer {
                 Ok(result) => question.answer(&result),
                 Err(error) => question.refuse(&error),
             },
         }
+    }
+
+    /// Asks the client and records what it answers, before anybody gets it.
+    async fn ask_client(&self, method: &Method, params: Bytes) -> Result<Bytes, RpcError> {
+        let answer = self.caller.client.ask(method, params).await;
+        self.continuing.record.answered(method, answer.as_deref()).await?;
+        answer
     }
 
     /// Forwards a modern server's questions to a legacy client, all at once.
@@ -31,7 +38,7 @@ impl Exchange<'_> {
         let questions = asked.questions.iter().map(|question| async move {
             self.caller.capabilities.allow(&question.method, &question.params)?;
             let params = reserved_metadata::out_of_object(ask::to_legacy(question, &question.key));
-            let answer = match self.caller.client.ask(&question.method, params).await {
+            let answer = match self.ask_client(&question.method, params).await {
                 Ok(answer) => answer,
                 // A client that fails to ask has not declined; in the modern era that is `cancel`.
                 Err(_) if question.method == Method::ElicitationCreate => {

@@ -41,7 +41,10 @@ impl Gateway {
                     self.servers.sweep().await;
                 }
                 _ = refresh.tick() => self.servers.request_lists(),
-                _ = forget.tick() => self.forget_checks().await,
+                _ = forget.tick() => {
+                    self.forget_checks().await;
+                    self.approvals.forget().await;
+                }
             }
         }
     }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use octroi_core::audit::{Actor, ActorKind, Event, Kind};
 use octroi_core::principal::TokenName;
 use octroi_core::{Principal, UserRole};
-use octroi_store::{AuditFilter, AuditRecord, Store};
+use octroi_store::{AuditFilter, AuditRecord, PolicyDraft, PolicyLevel, Store};
 use parking_lot::Mutex;
 
 use super::*;
 use crate::audit::{AuditHandler, AuditLog, Delivery, Durability, Handling, Options, VerifyOptions, verify};
-use crate::{AuditSearch, OnLoss};
+use crate::{AuditSearch, OnLoss, rebuild_database};
 
 const DAY: Duration = Duration::from_hours(24);
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -85,6 +85,42 @@ async fn records_that_are_too_old_go_from_the_log_and_from_the_table() {
         let report = verify(&place.path().join("audit"), &VerifyOptions::default()).unwrap();
         assert!(report.is_intact() && report.first_seq > 1, "{report:?}");
     }
+}
+
+/// A purge leaves a snapshot behind, so that a database that is lost later can still be made again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_is_made_again_from_a_log_that_was_purged() {
+    let person = Principal::person("ann", UserRole::Member, TokenName::labelled("ann"));
+    let place = tempfile::tempdir().unwrap();
+    let gateway = start(place.path()).await;
+    let draft = PolicyDraft {
+        level: PolicyLevel::Global,
+        language: "rules".to_owned(),
+        source: "[[deny]]\nid = \"no-echo\"\ntool = \"*\"\n".to_owned(),
+        author: "ann".to_owned(),
+        rationale: None,
+        check_result: None,
+    };
+    gateway.governance.set_policy(&draft, None).await.unwrap();
+    gateway.stop(PATIENCE).await;
+    drop(gateway);
+    // The segments in which the policy was recorded are not the last ones.
+    let last = leave_log(place.path()).await;
+    let gateway = start(place.path()).await;
+    let purged = gateway.audit().purge(&person, u64::MAX).await.unwrap();
+    assert!(purged.n_records >= last, "{purged:?}");
+    gateway.stop(PATIENCE).await;
+    drop(gateway);
+    for file in ["octroi.db", "octroi.db-wal", "octroi.db-shm"] {
+        let _ = std::fs::remove_file(place.path().join(file));
+    }
+    let clock = octroi_upstream::system_clock();
+    let rebuilt = rebuild_database(place.path(), &clock, Actor::SYSTEM, OnLoss::Refuse).await.unwrap();
+    assert_eq!(rebuilt.n_policies, 1);
+    let gateway = start(place.path()).await;
+    let active = gateway.governance.active_policy(&PolicyLevel::Global).await.unwrap();
+    assert_eq!(active.map(|record| record.draft.source), Some(draft.source));
+    gateway.stop(PATIENCE).await;
 }
 
 #[derive(Default)]

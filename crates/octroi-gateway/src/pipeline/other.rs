@@ -9,10 +9,11 @@ use octroi_mcp::{Era, Method, task};
 use tracing::error;
 
 use super::completion::Completion;
-use super::{Continuing, Pipeline, Request};
+use super::{Pipeline, Request};
 use crate::answer::Answer;
 use crate::audit_recorder::{CallRecord, DescribedRequest, Initiator, OtherParams};
 use crate::denial;
+use crate::exchange::Continuing;
 use crate::methods::{self, Recorded, Route};
 use crate::provider::Provider;
 use crate::servers::Target;
@@ -50,16 +51,15 @@ impl Pipeline {
             Decision::Deny(denied) => return Err(denial::denied(&denied, DenialStyle::Rpc)),
         };
         let position = self.open_state(request, target)?.map(|state| state.round);
-        let continuing = Continuing { position, approval: None, max_runtime: None, sent: request.params };
+        let continuing =
+            Continuing { record: &record, position, approval: None, max_runtime: None, sent: request.params };
         let (answer, outcome) = match &target.provider {
             Provider::Upstream(upstream) => {
                 self.exchange(request, target, upstream, &permit, continuing).await
             }
             Provider::Builtin(builtin) => self.serve(request, target, builtin, &permit).await,
         };
-        if let Some(record) = record {
-            record.end(outcome.as_str(), answer.json()).await;
-        }
+        record.end(outcome.as_str(), answer.json()).await;
         Ok(answer)
     }
 
@@ -73,12 +73,9 @@ impl Pipeline {
         target: &Target,
         completion: Option<&Completion<'_>>,
         decision: &Decision,
-    ) -> Result<Option<CallRecord>, Answer> {
+    ) -> Result<CallRecord, Answer> {
         let method = request.envelope.method();
         let route = methods::route(method, request.caller.era);
-        if route == Route::Server(Recorded::IfDenied) && !matches!(decision, Decision::Deny(_)) {
-            return Ok(None);
-        }
         let subject = match (&target.subject.uri, &target.subject.name, completion) {
             (_, _, Some(completion)) => (completion.subject.0, completion.subject.1.as_str()),
             (Some(uri), _, None) => ("uri", uri.as_str()),
@@ -105,21 +102,26 @@ impl Pipeline {
             others: match completion {
                 // A digest stands for them.
                 Some(_) => OtherParams::default(),
-                None => OtherParams::of(request.params, subject.0),
+                None => OtherParams::of(request.params, subject.0, request.caller),
             },
             at_ms,
         };
         match decision {
+            Decision::Allow(_) if route == Route::Server(Recorded::IfDenied) => {
+                Ok(self.recorder.unrecorded(&described))
+            }
             Decision::Allow(permit) => {
                 let recorded = match completion {
                     Some(Completion { argument, sent, .. }) => {
-                        self.recorder.gather(described, permit.trace(), argument, sent).await.map(|()| None)
+                        let unrecorded = self.recorder.unrecorded(&described);
+                        let gathering = self.recorder.gather(described, permit.trace(), argument, sent);
+                        gathering.await.map(|()| unrecorded)
                     }
-                    None => self.recorder.begin_request(described, permit.trace()).await.map(Some),
+                    None => self.recorder.begin_request(described, permit.trace()).await,
                 };
                 recorded.map_err(|error| denial::unrecorded(&error))
             }
-            Decision::Ask(_) => Ok(None),
+            Decision::Ask(_) => Ok(self.recorder.unrecorded(&described)),
             Decision::Deny(denied) => {
                 let reason = (denied.gate.as_str(), denied.reason.as_str());
                 let ruling = if denied.is_abort { Ruling::DenyAbort } else { Ruling::DenyContinue };
@@ -127,7 +129,7 @@ impl Pipeline {
                 if let Err(error) = denying.await {
                     error!(%error, hint = error.hint(), "a denial was not recorded");
                 }
-                Ok(None)
+                Ok(self.recorder.unrecorded(&described))
             }
         }
     }

@@ -128,11 +128,16 @@ impl Pins {
     }
 
     /// Starts the evaluation of one server's definitions.
-    pub(crate) fn inspect<'a>(&'a self, server: &'a ServerKey, catalogue: &Catalogue) -> Inspection<'a> {
+    pub(crate) fn inspect<'a>(
+        &'a self,
+        server: &'a ServerKey,
+        catalogue: &Catalogue,
+        new_tools: NewTools,
+    ) -> Inspection<'a> {
         let names = catalogue.tool_names();
         let known = KnownTools::new(names.iter().map(|(server, tool)| (server.as_str(), *tool)));
         let is_known = self.knows_tools_of(server);
-        Inspection { pins: self, server, is_known, known, seen: RefCell::default() }
+        Inspection { pins: self, server, is_known, new_tools, known, seen: RefCell::default() }
     }
 
     fn judge(&self, key: &PinKey, hash: &DefinitionHash, find: impl FnOnce() -> Vec<Finding>) -> Judged {
@@ -170,6 +175,7 @@ pub(crate) struct Inspection<'a> {
     server: &'a ServerKey,
     /// Whether tools of this server were accepted before.
     is_known: bool,
+    new_tools: NewTools,
     known: KnownTools,
     seen: RefCell<Vec<Seen>>,
 }
@@ -186,7 +192,7 @@ impl Inspection<'_> {
         let context = LintContext { server: &server, tools: &self.known };
         let judged = self.pins.judge(&key, hash, || findings(definition, &context));
         let is_added = self.is_known && kind == PinKind::Tool;
-        let new_tools = self.pins.settings.load().new_tools;
+        let new_tools = self.new_tools;
         let judged = match judged {
             Judged::Verdict(PinVerdict::PinNow) if is_added && new_tools == NewTools::Review => {
                 Judged::Verdict(PinVerdict::Quarantined(QuarantineReason::New))

@@ -10,7 +10,7 @@ use octroi_upstream::{Connection, ServerIdentity, Upstream, UpstreamError};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::{debug, error, warn};
 
 use super::status::ErrorDetail;
 use super::{ManagedServer, Servers};
@@ -193,7 +193,7 @@ impl Servers {
     }
 
     /// Fetches all lists of a server now, if it is running; `false` if it is not.
-    pub async fn refresh_running(&self, upstream: &Arc<Upstream>) -> bool {
+    pub async fn refresh_running(self: &Arc<Self>, upstream: &Arc<Upstream>) -> bool {
         let is_running = upstream.current().is_some();
         if is_running {
             self.refresh_and_announce(upstream).await;
@@ -202,13 +202,13 @@ impl Servers {
     }
 
     /// Fetches all lists of a server now, starting it if it is not running.
-    pub async fn refresh_all(&self, upstream: &Arc<Upstream>) -> Result<(), UpstreamError> {
+    pub async fn refresh_all(self: &Arc<Self>, upstream: &Arc<Upstream>) -> Result<(), UpstreamError> {
         upstream.connection().await?;
         self.refresh_and_announce(upstream).await;
         Ok(())
     }
 
-    async fn refresh_and_announce(&self, upstream: &Arc<Upstream>) {
+    async fn refresh_and_announce(self: &Arc<Self>, upstream: &Arc<Upstream>) {
         for method in self.refresh(upstream, &LISTS.into()).await.changed {
             self.subscriptions.list_changed(&upstream.spec().key, &method);
         }
@@ -217,7 +217,7 @@ impl Servers {
     /// Ensures that the tools of a server were listed since it was connected: after a restart they may differ
     /// from those that a call was decided with. If the listing fails, the previous list
     /// stays.
-    pub(crate) async fn look_at_tools(&self, upstream: &Arc<Upstream>) {
+    pub(crate) async fn look_at_tools(self: &Arc<Self>, upstream: &Arc<Upstream>) {
         let Some(connection) = upstream.current() else {
             return;
         };
@@ -243,7 +243,11 @@ impl Servers {
     }
 
     /// Fetches lists of one server and puts them into a new catalogue.
-    pub(crate) async fn refresh(&self, upstream: &Arc<Upstream>, lists: &HashSet<Method>) -> RefreshedLists {
+    pub(crate) async fn refresh(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        lists: &HashSet<Method>,
+    ) -> RefreshedLists {
         let key = &upstream.spec().key;
         let connection = match upstream.connection().await {
             Ok(connection) => connection,
@@ -281,10 +285,8 @@ impl Servers {
         let has_tools = fetched.iter().any(|(method, _)| *method == Method::ToolsList);
         let identity = ServerIdentity { spoken: upstream.spoken_eras(), ..connection.identity().clone() };
         let fetched = Fetched { identity, lists: fetched };
-        // A new configuration may have replaced or removed it meanwhile.
-        let is_current = || self.upstream(key).is_some_and(|current| Arc::ptr_eq(&current, upstream));
-        let changed = self.registry.update(upstream.spec(), fetched, is_current);
-        if is_current()
+        let changed = self.publish(upstream, fetched).await;
+        if self.is_current(upstream)
             && let Some(member) = self.get(key)
         {
             if has_tools {
@@ -297,8 +299,29 @@ impl Servers {
         RefreshedLists { changed, failed: failed.into_keys().collect() }
     }
 
+    /// Puts fetched lists into a new catalogue, off the threads that serve clients: a list may have megabytes, and all
+    /// of its definitions are judged.
+    async fn publish(self: &Arc<Self>, upstream: &Arc<Upstream>, fetched: Fetched) -> HashSet<Method> {
+        let (servers, upstream) = (Arc::clone(self), Arc::clone(upstream));
+        let publishing = self.context.tasks.spawn_blocking("publish-lists", move || {
+            servers.registry.update(upstream.spec(), fetched, || servers.is_current(&upstream))
+        });
+        match publishing.await {
+            Ok(changed) => changed,
+            Err(error) => {
+                error!(%error, "lists of a server were not published");
+                HashSet::new()
+            }
+        }
+    }
+
+    /// Whether a new configuration has neither replaced nor removed the server.
+    fn is_current(&self, upstream: &Arc<Upstream>) -> bool {
+        self.upstream(&upstream.spec().key).is_some_and(|current| Arc::ptr_eq(&current, upstream))
+    }
+
     /// Fetches the lists of every running server again; returns how many there are.
-    pub async fn refresh_running_servers(&self) -> usize {
+    pub async fn refresh_running_servers(self: &Arc<Self>) -> usize {
         let upstreams = self.upstreams();
         let refreshed = upstreams.iter().map(|upstream| self.refresh_running(upstream));
         let refreshed = futures_util::future::join_all(refreshed).await;
@@ -306,7 +329,7 @@ impl Servers {
     }
 
     /// Fetches the lists of every enabled server again, starting those that are not running.
-    pub async fn refresh_servers(&self) -> Refreshed {
+    pub async fn refresh_servers(self: &Arc<Self>) -> Refreshed {
         let upstreams = self.upstreams();
         let asked = upstreams.iter().filter(|upstream| upstream.spec().enabled).map(async |upstream| {
             let asked = self.refresh_all(upstream).await;

@@ -46,15 +46,19 @@ impl Member {
     /// The decoded key as bytes, for comparison.
     pub fn key<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
         if self.is_escaped {
-            return Cow::Owned(self.name(json).into_owned().into_bytes());
+            // As written, a key that cannot be decoded equals no known name.
+            if let Some(name) = self.name(json) {
+                return Cow::Owned(name.into_owned().into_bytes());
+            }
         }
         Cow::Borrowed(self.key.of(json))
     }
 
-    /// The decoded key.
-    pub fn name<'a>(&self, json: &'a [u8]) -> Cow<'a, str> {
+    /// The decoded key; `None` if it has an escape that stands for no character, such as half of a surrogate pair.
+    /// Valid JSON text may have such keys, and every reader makes something else of them.
+    pub fn name<'a>(&self, json: &'a [u8]) -> Option<Cow<'a, str>> {
         let quoted = Span { start: self.key.start.saturating_sub(1), end: self.key.end + 1 };
-        text(quoted.of(json)).unwrap_or_default()
+        text(quoted.of(json))
     }
 
     /// The whole member, from the opening quote of its key to the end of its value.
@@ -261,7 +265,7 @@ mod tests {
         let found: Vec<_> = members(bytes, Span { start: 0, end: bytes.len() })
             .map(|member| {
                 (
-                    member.name(bytes).into_owned(),
+                    member.name(bytes).unwrap().into_owned(),
                     String::from_utf8_lossy(member.value.of(bytes)).into_owned(),
                 )
             })
@@ -280,6 +284,16 @@ mod tests {
             &[("q\"", r#""a\\\"b""#), ("n", "-1.5e3"), ("t", "true")],
         );
         check(r#"{"":{"":{}},"x":null}"#, &[("", r#"{"":{}}"#), ("x", "null")]);
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_decoded_has_no_name_and_equals_none() {
+        for json in [r#"{"a\ud800":1}"#, r#"{"\udc00\ud800":1}"#, r#"{"\ud800":1}"#] {
+            let bytes = json.as_bytes();
+            let member = members(bytes, Span { start: 0, end: bytes.len() }).next().unwrap();
+            assert_eq!(member.name(bytes), None, "{json}");
+            assert!(!member.is(bytes, "a") && !member.is(bytes, ""), "{json}");
+        }
     }
 
     #[test]

@@ -29,6 +29,33 @@ fn a_modern_request_to_a_legacy_server_loses_what_only_modern_servers_read() {
 }
 
 #[test]
+fn members_of_the_protocol_carry_nothing_that_is_not_shown() {
+    let secret = |members: &[&str]| {
+        let members: Vec<_> =
+            members.iter().map(|name| format!(r#""io.modelcontextprotocol/{name}":"secret""#)).collect();
+        LEGACY.replace(r#""arguments""#, &format!(r#""_meta":{{{}}},"arguments""#, members.join(",")))
+    };
+    let all = ["clientInfo", "clientCapabilities", "logLevel", "subscriptionId"];
+    for (members, to, sender, expected) in [
+        (&all[..], Era::Legacy, None, false),
+        (&all, Era::Legacy, Some(sender()), false),
+        (&["protocolVersion", "subscriptionId"], Era::Legacy, None, false),
+        (&all, Era::Modern, Some(sender()), false),
+        (&all, Era::Modern, Some(Sender::default()), false),
+        (&all[2..], Era::Modern, None, false),
+        // What a modern client says about itself goes to modern servers; it is recorded if it is more than usual.
+        (&all[..1], Era::Modern, None, true),
+    ] {
+        let sent = sent(&secret(members), to, sender.as_ref(), &Round::default());
+        assert_eq!(sent.contains("secret"), expected, "{members:?} to {to}: {sent}");
+    }
+    for level in ["debug", "error"] {
+        let json = secret(&["logLevel"]).replace("secret", level);
+        assert!(sent(&json, Era::Modern, None, &Round::default()).contains(level));
+    }
+}
+
+#[test]
 fn a_legacy_request_to_a_modern_server_says_who_asks() {
     assert_eq!(
         sent(LEGACY, Era::Modern, Some(&sender()), &Round::default()),

@@ -13,7 +13,7 @@ use octroi_gateway::{
     ApprovalFilter, ApprovalPart, Approvals, Choice, OperatorError, Remember, RememberScope, ShownArguments,
     Until,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::context::OperationContext;
 use super::handler::Plan;
@@ -63,12 +63,24 @@ pub(super) async fn reveal(context: &OperationContext, request: RevealRequest) -
     }))
 }
 
+/// The arguments that a person gives, as JSON text.
+fn edited(
+    arguments: Option<Map<String, Value>>,
+    json: Option<String>,
+) -> Result<Option<String>, OperationError> {
+    if arguments.is_some() && json.is_some() {
+        let reason = "give either `arguments` or `arguments_json`";
+        return Err(OperationError::InvalidArguments(reason.to_owned()));
+    }
+    Ok(json.or_else(|| arguments.map(|arguments| Value::Object(arguments).to_string())))
+}
+
 pub(super) async fn decide(context: &OperationContext, request: DecideRequest) -> Plan<Decided> {
     let remember = remember(&request)?;
     must_be_of_agent(context, &request).await?;
-    let DecideRequest { call_id, decision, reason, arguments, .. } = request;
+    let DecideRequest { call_id, decision, reason, arguments, arguments_json, .. } = request;
     let approvals = Arc::clone(context.gateway.approvals());
-    let (by, edited) = (context.principal(), arguments.map(Value::Object));
+    let (by, edited) = (context.principal(), edited(arguments, arguments_json)?);
     let change = approvals.decide(&call_id, choice(decision), by, reason, edited, remember).await?;
     Ok(map_response(change, move |decided| {
         let warning = approvals.hindrance(&decided).map(str::to_owned);
@@ -95,10 +107,10 @@ pub(super) async fn preview(
         let reason = "`preview` shows the rule to remember, so it needs `remember`";
         OperationError::InvalidArguments(reason.to_owned())
     })?;
-    let DecideRequest { call_id, decision, arguments, .. } = request;
-    let (by, edited) = (context.principal(), arguments.map(Value::Object));
+    let DecideRequest { call_id, decision, arguments, arguments_json, .. } = request;
+    let (by, edited) = (context.principal(), edited(arguments, arguments_json)?);
     let approvals = context.gateway.approvals();
-    let rule = approvals.remembered_rule(&call_id, choice(decision), by, edited.as_ref(), remember).await?;
+    let rule = approvals.remembered_rule(&call_id, choice(decision), by, edited, remember).await?;
     Ok(Decided::Preview(RulePreview { rule }))
 }
 

@@ -51,6 +51,7 @@ impl Sqlite {
             let what = outdated.binding.differs(&approval.binding).unwrap_or_default();
             let state = outdated.state;
             if outdated.apply(Event::Cancel { reason: format!("{what} has changed") }, now_ms).is_ok() {
+                outdated.forget_arguments();
                 self.write_approval(&mut durable, state, &outdated).await?;
                 replaced.push(outdated);
             }
@@ -63,6 +64,9 @@ impl Sqlite {
         if pending.n_pending >= limits.n_pending || pending.n_bytes.saturating_add(n_bytes) > limits.n_bytes {
             return Ok(Err(pending));
         }
+        // What is over counts too, and gives way to what waits.
+        let n_left = limits.n_bytes - pending.n_bytes - n_bytes;
+        self.make_room(&mut durable.transaction, &approval.binding, n_left).await?;
         self.insert_approval(&mut durable, approval).await?;
         self.commit_durable(durable).await?;
         Ok(Ok(Requested { approval: approval.clone(), is_new: true, replaced }))
@@ -166,6 +170,10 @@ impl Sqlite {
         let state = approval.state;
         if let Err(refusal) = approval.apply(event, now_ms) {
             return Ok(Err(refusal));
+        }
+        // Nobody will make the call, and no person asked for it to be kept.
+        if approval.state == ApprovalState::Cancelled {
+            approval.forget_arguments();
         }
         self.write_approval(&mut durable, state, &approval).await?;
         self.commit_durable(durable).await?;
@@ -327,6 +335,7 @@ impl Sqlite {
         .await
         .map_err(|error| self.failed(error))?;
         match result.rows_affected() {
+            1 if approval.state == ApprovalState::Cancelled => self.write_forgotten(durable, approval).await,
             1 => Ok(()),
             _ => Err(self.failed(sqlx::Error::RowNotFound)),
         }

@@ -14,6 +14,7 @@ mod health;
 mod migrate;
 mod pins;
 mod policies;
+mod retention;
 mod sealing;
 mod servers;
 #[cfg(test)]

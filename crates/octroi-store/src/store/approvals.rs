@@ -116,6 +116,13 @@ impl Store {
         }
     }
 
+    /// Removes approvals that were over by then; returns how many.
+    pub async fn forget_approvals(&self, over_before_ms: i64) -> Result<u64, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.forget_approvals(over_before_ms).await,
+        }
+    }
+
     /// Whether there is a key to encrypt the arguments of approvals with.
     pub fn has_key(&self) -> bool {
         match &self.engine {

@@ -13,5 +13,6 @@ mod damage;
 mod migrations;
 mod mounts;
 mod opening;
+mod retention;
 mod sealing;
 mod support;

@@ -6,8 +6,8 @@ use octroi_api::operations::approvals::{
     RevealRequest,
 };
 use octroi_core::approval::ApprovalState;
-use octroi_core::arguments::{Exactness, read_exactly};
-use serde_json::{Map, Value};
+use octroi_core::arguments::read;
+use serde_json::Value;
 
 use crate::cli::approvals::{
     Approvals, ApprovalsCommand, Approve, DecisionOptions, Deny, ListApprovals, OneApproval,
@@ -108,7 +108,7 @@ pub(super) async fn approve(options: &Approve) -> Result<(), Failure> {
     let request = ApproveRequest {
         call_id: decision.id.clone(),
         reason: decision.reason.clone(),
-        arguments: options.args.as_deref().map(edited_arguments).transpose()?,
+        arguments_json: options.args.as_deref().map(edited_arguments).transpose()?,
         remember: decision.remember.map(Into::into),
         until: decision.until.clone(),
         ..Default::default()
@@ -163,15 +163,11 @@ pub(super) async fn deny(options: &Deny) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The arguments that replace those of the call.
-fn edited_arguments(typed: &str) -> Result<Map<String, Value>, Failure> {
+/// The arguments that replace those of the call, as they were typed.
+fn edited_arguments(typed: &str) -> Result<String, Failure> {
     const EXAMPLE: &str = "write it like '{\"path\":\"/tmp/x\"}'";
-    if let Ok((_, Exactness::Rounded)) = read_exactly(typed.as_bytes()) {
-        let hint = "write numbers without unnecessary digits, or as text if the tool accepts it";
-        return Err(Failure::usage("a number in --args would be rounded").hint(hint));
-    }
-    match serde_json::from_str(typed) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
+    match read(typed.as_bytes()) {
+        Ok(Value::Object(_)) => Ok(typed.to_owned()),
         Ok(_) => Err(Failure::usage("--args must be a JSON object").hint(EXAMPLE)),
         Err(error) => Err(Failure::usage("--args is not JSON").cause(error).hint(EXAMPLE)),
     }
@@ -212,7 +208,8 @@ mod tests {
 
     #[test]
     fn arguments_are_an_object() {
-        assert_eq!(edited_arguments("{\"a\":1}").unwrap().len(), 1);
+        let long = "{\"account\": 12345678901234567890123}";
+        assert_eq!(edited_arguments(long).unwrap(), long);
         for (typed, expected) in [("[1]", "--args must be a JSON object"), ("{", "--args is not JSON")] {
             let failure = edited_arguments(typed).unwrap_err();
             assert_eq!((failure.message.as_str(), failure.exit.code()), (expected, 2));

@@ -58,7 +58,7 @@ pub(super) struct OwnGateway {
     /// The token of the agent `default`, for clients.
     pub(super) agent: KeptToken,
     listener: TcpListener,
-    http: Arc<HttpEndpoint>,
+    pub(super) http: Arc<HttpEndpoint>,
     reloader: Arc<Reloader>,
     endpoint: Endpoint,
 }

@@ -99,10 +99,9 @@ async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Res
         })?,
     };
     tracing::info!(address = %own.address, "the data directory was unused; this process is its gateway now");
-    let operations = own.operations.clone();
+    let endpoint = own.http.clone();
     let shutdown = CancellationToken::new();
-    let client =
-        serve_stdio(operations, principal, tokio::io::stdin(), tokio::io::stdout(), shutdown.clone());
+    let client = serve_stdio(endpoint, principal, tokio::io::stdin(), tokio::io::stdout(), shutdown.clone());
     let served = own.serve(until_signal(client, &shutdown)).await;
     served?.map_err(|error| Failure::from_error(&error))
 }

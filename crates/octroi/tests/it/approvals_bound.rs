@@ -8,6 +8,7 @@ use octroi_testkit::client::TestClient;
 use octroi_testkit::client::error::{ClientError, RpcError};
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::gateway::TestGateway;
+use octroi_testkit::peer_binary;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 
@@ -309,4 +310,25 @@ async fn a_remembered_call_has_the_remembered_params() {
         assert_eq!(call(&none).await["content"][0]["text"], "x", "{era:?}");
         gateway.stop().await;
     }
+}
+
+/// A person who edits arguments means the digits that are written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn edited_arguments_are_sent_as_they_are_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let input = directory.path().join("input");
+    let script = format!("tee '{}' | '{}'", input.display(), peer_binary().display());
+    let entry = format!("[[mcp.servers]]\nname = \"peer\"\ncommand = {}\n", json!(["sh", "-c", script]));
+    let risks = "risk_overrides = { echo = \"high\" }";
+    let config = format!("{entry}{risks}\n[policy]\nprofile = \"guarded\"\n[approvals]\nwait = \"20s\"\n");
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    let edited = r#"{"text":"edited","account":12345678901234567890123,"rate":1.10}"#;
+    let call = agent.start("tools/call", json!({"name": "peer_echo", "arguments": {"text": "x"}}));
+    let id = asked(&gateway).await;
+    command(&gateway, 0, &["approve", &id, "--args", edited]).await;
+    assert!(call.finish().await.is_ok());
+    let sent = std::fs::read_to_string(&input).expect("what the server read");
+    assert!(sent.contains(edited), "{sent}");
+    gateway.stop().await;
 }

@@ -317,6 +317,7 @@ fn show_hides_secrets() {
             grant_expires = "10m"
             form = false
             keep_arguments = "1h"
+            retention = "90d"
             max_argument_bytes = 1048576
             max_pending = 100
             max_pending_bytes = 8388608

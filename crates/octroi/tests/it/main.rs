@@ -58,6 +58,7 @@ mod registry;
 mod reload;
 mod requests;
 mod restarted_servers;
+mod revoked;
 mod roots;
 mod rug_pull;
 mod secrets;

@@ -129,19 +129,45 @@ async fn what_is_read_is_recorded_before_and_after() {
     gateway.stop().await;
 }
 
-/// Answers to questions of a server go to it, so they are recorded with the round that brings them.
+/// Answers to questions of a server go to it, so they are recorded before: with the round that brings them, or by
+/// themselves if the client answers during the call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_to_questions_are_recorded() {
-    for server_era in ["modern", "legacy"] {
-        let gateway = TestGateway::start(&octroi(), &stdio_entry("peer", &["--era", server_era])).await;
-        let answers = answering(json!({"action": "accept", "content": {"name": "Ada of the record"}}));
-        let agent = connect(&gateway, Era::Modern, answers).await;
+    for (client_era, server_era) in ERAS.iter().flat_map(|era| [(*era, "modern"), (*era, "legacy")]) {
+        let entry =
+            format!("{}env = {{ PASSWORD = \"{SECRET}\" }}\n", stdio_entry("peer", &["--era", server_era]));
+        let gateway = TestGateway::start(&octroi(), &entry).await;
+        let answer = json!({"name": "Ada of the record", "password": SECRET});
+        let answers = answering(json!({"action": "accept", "content": answer}));
+        let agent = connect(&gateway, client_era, answers).await;
         assert_eq!(agent.call_text("peer_ask", json!({})).await.as_deref(), Ok("hello Ada of the record"));
+        assert!(
+            agent.call_text("peer_roots", json!({})).await.is_ok_and(|roots| roots.contains("file:///b"))
+        );
         let all = records(&gateway.directory().join("data"), &[]).await;
-        let answered: Vec<_> =
-            all.iter().filter(|record| record["context"]["input_responses"].is_object()).collect();
-        assert_eq!(answered.len(), 1, "{server_era}: {all:#?}");
-        assert!(answered[0]["context"]["input_responses"].to_string().contains("Ada of the record"));
+        assert!(!serde_json::to_string(&all).expect("text").contains(SECRET));
+        for (tool, text) in [("mcp:peer:ask", "Ada of the record"), ("mcp:peer:roots", "file:///b")] {
+            let of_tool: Vec<_> =
+                all.iter().filter(|record| record["tool"].as_str().is_some_and(|id| id == tool)).collect();
+            let answered: Vec<_> = of_tool
+                .iter()
+                .filter(|record| {
+                    let context = &record["context"];
+                    [&context["input_responses"], &context["answer"]]
+                        .iter()
+                        .any(|answer| answer.to_string().contains(text))
+                })
+                .collect();
+            assert_eq!(answered.len(), 1, "{client_era:?} {server_era} {tool}: {all:#?}");
+            let call = &answered[0]["call"];
+            let of_call: Vec<_> = of_tool.iter().filter(|record| record["call"] == *call).collect();
+            let kinds: Vec<_> = of_call.iter().filter_map(|record| record["kind"].as_str()).collect();
+            let expected: &[&str] = match client_era {
+                Era::Modern => &["tool_invocation_start", "tool_invocation_end"],
+                Era::Legacy(_) => &["tool_invocation_start", "question_answered", "tool_invocation_end"],
+            };
+            assert_eq!(kinds, expected, "{client_era:?} {server_era} {tool}: {of_call:#?}");
+        }
         gateway.stop().await;
     }
 }

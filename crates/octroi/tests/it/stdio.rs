@@ -2,6 +2,7 @@
 
 mod endings;
 mod governed;
+mod limits;
 mod starting;
 
 use std::path::Path;

@@ -137,6 +137,7 @@ pub(super) fn approvals(fields: &mut FieldMerger<'_>, kept: &mut ApprovalsSectio
         form,
         url,
         keep_arguments,
+        retention,
         argument_bytes,
         max_pending,
         max_pending_bytes,
@@ -148,6 +149,8 @@ pub(super) fn approvals(fields: &mut FieldMerger<'_>, kept: &mut ApprovalsSectio
     // People follow links that start like this.
     fields.field(&["url"], &mut kept.url, url, ask);
     fields.field(&["keep_arguments"], &mut kept.keep_arguments, keep_arguments, at_most);
+    // What people see of the past must not become less unasked.
+    fields.field(&["retention"], &mut kept.retention, retention, |before, after| after >= before);
     fields.field(&["max_argument_bytes"], &mut kept.argument_bytes, argument_bytes, at_most);
     fields.field(&["max_pending"], &mut kept.max_pending, max_pending, at_most);
     fields.field(&["max_pending_bytes"], &mut kept.max_pending_bytes, max_pending_bytes, at_most);

@@ -110,6 +110,12 @@ pub const APPROVALS: &[Key] = &[
         "How long the arguments of a finished approval are kept, encrypted; their digest stays.",
     ),
     key(
+        "retention",
+        Kind::Duration,
+        "90d",
+        "How long a finished approval is listed; the audit log keeps its records.",
+    ),
+    key(
         "max_argument_bytes",
         Kind::Count(0),
         "1048576",
@@ -125,7 +131,7 @@ pub const APPROVALS: &[Key] = &[
         "max_pending_bytes",
         Kind::Count(1024),
         "8388608",
-        "The arguments and other params of these calls together, in bytes; more are refused.",
+        "The arguments and other params of these calls together, in bytes; more are refused. Those of finished calls are kept in what is left.",
     ),
 ];
 
@@ -143,8 +149,8 @@ pub const PINS: &[Key] = &[
         Kind::Words(|| names(&NEW_TOOLS)),
         "by_profile",
         "What happens in mode `trust_first` to a tool that a known server adds. `review` quarantines it until a \
-        person has accepted it, `notice` accepts it and shows it in `octroi status` for a week. `by_profile` is `review` for `strict`, `notice` for \
-        `guarded` and `allow` for `open`.",
+        person has accepted it, `notice` accepts it and shows it in `octroi status` for a week. `by_profile` is `review` if any agent has the profile `strict`, else \
+        `notice` if any has `guarded`, else `allow`.",
     ),
     key("lock", Kind::Text, "octroi.lock beside the file", "The lock file with the accepted definitions."),
 ];

@@ -27,6 +27,20 @@ fn found(description: &str) -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
+fn the_gravest_are_kept_wherever_they_stand() {
+    let mut members = String::new();
+    for number in 0..2_000 {
+        members.push_str(&format!(r#""n{number}":"you must","w{number}":"id_rsa","#));
+    }
+    let definition = format!(r#"{{"name":"t",{members}"last":["/etc/shadow","/etc/shadow"]}}"#);
+    let all = lint(&definition);
+    let severities: Vec<_> = all.iter().map(|finding| finding.severity).collect();
+    assert_eq!((all.len(), severities.is_sorted_by(|one, next| one >= next)), (FINDINGS_MAX, true));
+    assert_eq!((all[0].path.as_str(), all[1].path.as_str()), ("last[0]", "last[1]"));
+    assert_eq!((all[2].path.as_str(), all[3].path.as_str()), ("w0", "w1"), "in the order of the text");
+}
+
+#[test]
 fn what_is_hidden_is_found() {
     for (text, expected) in [
         ("hi\u{e0048}\u{e0049}", ("hidden_text", "danger")),

@@ -7,7 +7,7 @@ use super::{FindingKind, FoundInText, Severity};
 pub(super) struct Normal {
     pub(super) text: String,
     /// For each byte of `text`, the byte offset in the original.
-    origin: Vec<usize>,
+    origin: Vec<u32>,
 }
 
 impl Normal {
@@ -38,12 +38,13 @@ impl Normal {
 
     fn push(&mut self, character: char, at: usize) {
         self.text.push(character);
-        self.origin.resize(self.text.len(), at);
+        // A message is much shorter than 4 GiB.
+        self.origin.resize(self.text.len(), u32::try_from(at).unwrap_or(u32::MAX));
     }
 
     /// The offset of this byte in the original.
     pub(super) fn origin(&self, at: usize) -> usize {
-        self.origin.get(at).copied().unwrap_or(0)
+        self.origin.get(at).map_or(0, |at| *at as usize)
     }
 }
 

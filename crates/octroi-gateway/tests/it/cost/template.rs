@@ -2,8 +2,28 @@
 //!
 //! `<<300:text>>` repeats a text, which may contain further repetitions; `<<#>>` is the number of the innermost one.
 
-/// No input is larger than this: the limits are for each byte, and larger inputs only make fuzzing slow.
+use std::cell::Cell;
+
+/// No input is larger than this while the targets search: larger inputs only make fuzzing slow.
 pub(crate) const BYTES_MAX: usize = 256 * 1024;
+
+thread_local! {
+    /// How many times larger inputs are than they are written.
+    static SCALE: Cell<usize> = const { Cell::new(1) };
+}
+
+/// Does something with inputs this many times larger, where they have repetitions: what grows faster than an input
+/// shows in large ones.
+pub(crate) fn at_scale<T>(scale: usize, work: impl FnOnce() -> T) -> T {
+    SCALE.set(scale);
+    let done = work();
+    SCALE.set(1);
+    done
+}
+
+fn bytes_max() -> usize {
+    BYTES_MAX * SCALE.get()
+}
 
 /// The text with all repetitions written out, as far as it is not too long.
 pub(crate) fn expand(template: &[u8]) -> Vec<u8> {
@@ -27,7 +47,7 @@ pub(crate) fn parts(input: &[u8]) -> Vec<Vec<u8>> {
 
 fn write(mut rest: &[u8], number: usize, depth: usize, out: &mut Vec<u8>) {
     while let Some((first, after)) = rest.split_first() {
-        if out.len() >= BYTES_MAX {
+        if out.len() >= bytes_max() {
             return;
         }
         if let Some(after) = rest.strip_prefix(b"<<#>>") {
@@ -37,8 +57,10 @@ fn write(mut rest: &[u8], number: usize, depth: usize, out: &mut Vec<u8>) {
         }
         match repetition(rest).filter(|_| depth < 4) {
             Some((count, inner, after)) => {
+                // What repeats inside of a repetition is larger already.
+                let count = if depth == 0 { count.saturating_mul(SCALE.get()) } else { count };
                 for number in 0..count {
-                    if out.len() >= BYTES_MAX {
+                    if out.len() >= bytes_max() {
                         return;
                     }
                     write(inner, number, depth + 1, out);
@@ -99,5 +121,7 @@ mod tests {
         }
         assert!(expand(b"<<99999:<<99999:aaaaaaaa>>>>").len() < BYTES_MAX + 16);
         assert_eq!(parts(b"T\na\n===\n<<2:b>>"), [b"a".to_vec(), b"bb".to_vec()]);
+        assert_eq!(at_scale(3, || expand(b"<<2:a<<2:b>>>>")), b"abbabbabbabbabbabb");
+        assert_eq!(expand(b"<<2:a>>"), b"aa");
     }
 }
