@@ -251,7 +251,11 @@ impl Servers {
             }
         }
         let has_tools = fetched.iter().any(|(method, _)| *method == Method::ToolsList);
-        let identity = ServerIdentity { spoken: upstream.spoken_eras(), ..connection.identity().clone() };
+        let identity = ServerIdentity {
+            spoken: upstream.spoken_eras(),
+            abilities: upstream.common_abilities(),
+            ..connection.identity().clone()
+        };
         let fetched = Fetched { identity, lists: fetched };
         // A new configuration may have replaced or removed it meanwhile.
         let is_current = || self.upstream(key).is_some_and(|current| Arc::ptr_eq(&current, upstream));
