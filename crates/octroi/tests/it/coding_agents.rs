@@ -254,13 +254,13 @@ fn listed(turn: &Turn) -> Outcome {
         return Err(format!("{missing} is not among {:?}", turn.tools));
     }
     // With the prefixes that agents put before them.
-    let of_long_name = || turn.tools.iter().filter(|tool| tool.contains(LONG_NAME));
-    match turn.tools.iter().find(|tool| tool.len() > NAME_MAX) {
-        Some(tool) => Err(format!("{tool} is too long for APIs of models")),
-        None if of_long_name().any(|tool| tool.contains("_xxxx")) => Ok(()),
-        None => {
-            Err(format!("the tool with the long name is not among {:?}", of_long_name().collect::<Vec<_>>()))
-        }
+    if let Some(tool) = turn.tools.iter().find(|tool| tool.len() > NAME_MAX) {
+        return Err(format!("{tool} is too long for APIs of models"));
+    }
+    if turn.tools.iter().any(|tool| tool.contains("_xxxx")) {
+        Ok(())
+    } else {
+        Err(format!("the tool with the long name is not among {:?}", turn.tools))
     }
 }
 

@@ -11,7 +11,9 @@ const SLOW: [&str; 4] = ["--fault", "slow-start", "--delay-ms", "10000"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn claude_code_is_shown_the_tools_of_the_others_while_a_server_is_slow() {
-    let config = format!("{}{}", stdio_entry("quick", &[]), stdio_entry("slow", &SLOW));
+    // With `list_wait` as it is for everybody, which the other tests make longer.
+    let settings = "[mcp]\nauto_reload = true\n";
+    let config = format!("{settings}{}{}", stdio_entry("quick", &[]), stdio_entry("slow", &SLOW));
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     let mut model = ScriptedModel::start().await;
     let home = tempfile::tempdir().expect("a temporary directory");
