@@ -49,6 +49,9 @@ pub trait Client: Send + Sync {
     /// Asks a legacy client and waits for its result.
     fn ask(&self, method: &Method, params: Bytes) -> Asked<'_>;
 
+    /// The server closed the stream of the request and answers it later. The client may close its own as well.
+    fn release(&self) {}
+
     /// Checks the arguments that a tool's definition wants to be mirrored into headers. Only a transport with
     /// headers can object.
     fn check_mirrored(&self, _declared: &ParamHeaders, _arguments: Option<&Bytes>) -> Result<(), RpcError> {

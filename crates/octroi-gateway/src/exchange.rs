@@ -194,10 +194,12 @@ impl Exchange<'_> {
         }
         let slot = self.upstream.call_slot(self.caller.principal.id()).await.map_err(Failure::Unavailable)?;
         let mut outcome = self.exchange(round.clone()).await;
-        // Reads may be repeated; a tool is never called twice.
-        if self.envelope.method().is_read()
-            && outcome.as_ref().err().is_some_and(|failure| failure.error().is_passing())
-        {
+        // Reads may be repeated; a tool is never called twice, only sent again to a server that did not take the call.
+        if outcome.as_ref().err().is_some_and(|failure| {
+            let error = failure.error();
+            matches!(error, UpstreamError::NotTaken(_))
+                || self.envelope.method().is_read() && error.is_passing()
+        }) {
             outcome = Box::pin(self.exchange(round)).await;
         }
         slot.settle(outcome.as_ref().err().map_or(CallOutcome::Answered, Failure::outcome));
@@ -354,6 +356,7 @@ impl Exchange<'_> {
                     }
                     self.pass_on(&notification);
                 }
+                CallEvent::Released => self.caller.client.release(),
                 CallEvent::Question(question) => {
                     if let Err(error) = self.caller.capabilities.allow(&question.method, &question.params) {
                         question.refuse(&error);
@@ -420,6 +423,8 @@ impl Exchange<'_> {
                 self.upstream.discard(connection).await;
                 Failure::Unavailable(error)
             }
+            // Its connection is closed already.
+            Failure::During(error @ UpstreamError::NotTaken(_)) => Failure::Unavailable(error),
             other => other,
         }
     }

@@ -13,6 +13,7 @@ use octroi_core::health::Checks;
 use octroi_core::server::{ServerSpec, Transport};
 use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Version;
+use octroi_mcp::capability::Abilities;
 use octroi_store::{
     CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownLog, ManagedBy, PinRecord, Store,
     StoreError, ToolUse,
@@ -452,6 +453,7 @@ fn written(lists: &ServerLists) -> Catalogue {
             "capabilities": identity.capabilities,
             "instructions": identity.instructions,
             "spoken": {"legacy": identity.spoken.legacy, "modern": identity.spoken.modern},
+            "abilities": identity.abilities.bits(),
         })
         .to_string(),
         tools,
@@ -475,6 +477,10 @@ fn read(key: &ServerKey, stored: &Catalogue) -> Option<ServerLists> {
             legacy: identity["spoken"]["legacy"].as_bool(),
             modern: identity["spoken"]["modern"].as_bool(),
         },
+        abilities: identity["abilities"]
+            .as_u64()
+            .and_then(|bits| u8::try_from(bits).ok())
+            .map_or(Abilities::ALL, Abilities::from_bits),
     });
     let texts = [&stored.tools, &stored.prompts, &stored.resources, &stored.templates];
     for (method, texts) in LISTS.iter().zip(texts) {

@@ -270,6 +270,7 @@ impl Servers {
         let known = self.registry.catalogue().server(&spec.key).map(|lists| lists.identity.clone());
         if let Some(identity) = &known {
             member.upstream.recall_eras(identity);
+            member.upstream.recall_abilities(identity);
         }
         let tasks = &self.context.tasks;
         tasks.spawn_on_main("supervise", Arc::clone(&member.upstream).supervise());

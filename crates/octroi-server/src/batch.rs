@@ -12,7 +12,7 @@ use crate::admit::read_params;
 use crate::endpoint::HttpEndpoint;
 use crate::frontend::Frontend;
 use crate::held_bytes::HeldRequest;
-use crate::legacy::{PostStream, find, respond};
+use crate::legacy::{AnswerForm, PostStream, find, respond};
 use crate::reply::{self, Reply};
 
 /// A larger batch is refused: it would bypass limits on requests.
@@ -54,7 +54,7 @@ pub(crate) async fn post(
     if requests.is_empty() && errors.is_empty() {
         return reply::empty(StatusCode::ACCEPTED);
     }
-    let stream = PostStream::new(Arc::clone(&session), None);
+    let stream = PostStream::new(Arc::clone(&session), None, AnswerForm::Json);
     let (frontends, client) = (endpoint.frontends.clone(), Arc::clone(&stream));
     let is_admin = endpoint.access.is_admin(headers);
     let work = Box::pin(async move {

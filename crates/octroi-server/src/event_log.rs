@@ -43,6 +43,8 @@ struct EventLogState {
     delivered: u64,
     next: u64,
     is_over: bool,
+    /// Whether the client of the request is to come back for the rest.
+    is_released: bool,
     /// Whether a client has read it.
     was_followed: bool,
 }
@@ -110,12 +112,19 @@ impl EventLog {
         self.state.lock().is_over
     }
 
+    /// Lets the client of the request go: it has what was added so far, and comes back for the rest.
+    pub(crate) fn release(&self) {
+        self.state.lock().is_released = true;
+        self.changed.send_modify(|version| *version += 1);
+    }
+
     /// The events after `after`, or after the last one delivered, and then new ones. The stream ends with the
     /// log, or when the endpoint closes.
     pub(crate) fn follow(
         self: Arc<Self>,
         after: Option<u64>,
         priming: Option<Bytes>,
+        until: FollowUntil,
         closing: CancellationToken,
     ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
         let cursor = {
@@ -124,7 +133,7 @@ impl EventLog {
             after.unwrap_or(state.delivered)
         };
         let changed = self.changed.subscribe();
-        let reader = EventLogReader { log: self, cursor, changed, closing, priming, has_begun: false };
+        let reader = EventLogReader { log: self, cursor, changed, closing, priming, until, has_begun: false };
         stream::unfold(reader, |mut reader| async move { Some((Ok(reader.next().await?), reader)) })
     }
 }
@@ -141,12 +150,22 @@ fn is_list_change(message: &Bytes) -> bool {
     message.len() < 128 && memchr::memmem::find(message, b"list_changed").is_some()
 }
 
+/// How long a reader follows a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FollowUntil {
+    /// Until it is over.
+    Over,
+    /// Until its client is released, if that comes first.
+    Released,
+}
+
 struct EventLogReader {
     log: Arc<EventLog>,
     cursor: u64,
     changed: watch::Receiver<u64>,
     closing: CancellationToken,
     priming: Option<Bytes>,
+    until: FollowUntil,
     /// Whether it has looked for events before.
     has_begun: bool,
 }
@@ -177,7 +196,7 @@ impl EventLogReader {
                     state.delivered = state.delivered.max(self.cursor);
                     return Some(event);
                 }
-                if state.is_over {
+                if state.is_over || (state.is_released && self.until == FollowUntil::Released) {
                     return None;
                 }
             }
@@ -270,7 +289,7 @@ mod tests {
     }
 
     async fn read(log: &Arc<EventLog>, after: Option<u64>) -> Vec<String> {
-        let stream = Arc::clone(log).follow(after, None, CancellationToken::new());
+        let stream = Arc::clone(log).follow(after, None, FollowUntil::Over, CancellationToken::new());
         let events: Vec<_> = stream.collect().await;
         events.into_iter().map(|Ok(event)| String::from_utf8_lossy(&event).into_owned()).collect()
     }
@@ -334,7 +353,8 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_reads_gets_what_is_larger_than_all_that_may_be_kept() {
         let log = EventLog::new(1, origin(), &HeldBytes::new(100));
-        let mut stream = Box::pin(Arc::clone(&log).follow(None, None, CancellationToken::new()));
+        let mut stream =
+            Box::pin(Arc::clone(&log).follow(None, None, FollowUntil::Over, CancellationToken::new()));
         for _ in 0..3 {
             log.push(Bytes::from(vec![b'x'; 1_000]));
             assert!(stream.next().await.is_some());
@@ -344,14 +364,15 @@ mod tests {
     #[tokio::test]
     async fn a_stream_that_is_not_read_ends() {
         let log = EventLog::new(1, origin(), &HeldBytes::new(1 << 20));
-        let mut stream = Box::pin(Arc::clone(&log).follow(None, None, CancellationToken::new()));
+        let mut stream =
+            Box::pin(Arc::clone(&log).follow(None, None, FollowUntil::Over, CancellationToken::new()));
         log.push(Bytes::from_static(b"first"));
         assert!(stream.next().await.is_some());
         for number in 0..1_000 {
             log.push(Bytes::from(number.to_string()));
         }
         assert!(stream.next().await.is_none(), "the client missed events, and can resume");
-        let again = Arc::clone(&log).follow(Some(1), None, CancellationToken::new());
+        let again = Arc::clone(&log).follow(Some(1), None, FollowUntil::Over, CancellationToken::new());
         assert_eq!(again.take(EVENTS_KEPT).count().await, EVENTS_KEPT);
     }
 
@@ -362,11 +383,27 @@ mod tests {
         for _ in 0..5 {
             log.push(Bytes::from_static(b"lost"));
         }
-        let mut stream = Box::pin(Arc::clone(&log).follow(Some(2), None, CancellationToken::new()));
+        let mut stream =
+            Box::pin(Arc::clone(&log).follow(Some(2), None, FollowUntil::Over, CancellationToken::new()));
         for _ in 0..3 {
             log.push(Bytes::from_static(b"new"));
             assert!(stream.next().await.is_some());
         }
+    }
+
+    #[tokio::test]
+    async fn a_released_client_comes_back_for_the_rest() {
+        let log = EventLog::new(1, origin(), &HeldBytes::new(1 << 20));
+        log.push(Bytes::from_static(b"question"));
+        log.release();
+        let follow =
+            |after, until| Box::pin(Arc::clone(&log).follow(after, None, until, CancellationToken::new()));
+        assert_eq!(follow(Some(0), FollowUntil::Released).count().await, 1, "what came before is sent");
+        let mut rest = follow(Some(1), FollowUntil::Over);
+        log.push(Bytes::from_static(b"answer"));
+        log.finish();
+        assert!(rest.next().await.is_some());
+        assert!(rest.next().await.is_none());
     }
 
     #[test]

@@ -12,8 +12,9 @@ use octroi_mcp::header as mcp_header;
 use octroi_mcp::{Id, Kind, Method, Version};
 use tokio::sync::Notify;
 
+use crate::accept::prefers_stream;
 use crate::endpoint::{HttpEndpoint, Post};
-use crate::event_log::{EventId, EventLog};
+use crate::event_log::{EventId, EventLog, FollowUntil};
 use crate::frontend::Frontend;
 use crate::reply::{self, Reply, STREAM_AFTER};
 use crate::session::{InitializeParams, SendMessage};
@@ -35,7 +36,8 @@ pub(crate) async fn post(post: Box<Post>, headers: &HeaderMap) -> Reply {
         }
         Kind::Request => {
             let is_admin = endpoint.access.is_admin(headers);
-            let stream = PostStream::new(session, envelope.id());
+            let form = if prefers_stream(headers) { AnswerForm::Stream } else { AnswerForm::Json };
+            let stream = PostStream::new(session, envelope.id(), form);
             let mut caller = stream.session.session.caller(Arc::clone(&stream) as _, is_admin);
             caller.base.clone_from(&post.base);
             let (endpoint, client) = (Arc::clone(endpoint), Arc::clone(&stream));
@@ -188,7 +190,7 @@ pub(crate) fn open_stream(
     };
     let first = (after.is_none() && wants_priming(&session)).then(|| log.priming());
     // The stream holds the session, so that a session with an open stream does not expire.
-    let events = log.follow(after, first, endpoint.access.lease(principal));
+    let events = log.follow(after, first, FollowUntil::Over, endpoint.access.lease(principal));
     reply::stream(SessionStream { events: Box::pin(events), _session: session })
 }
 
@@ -215,8 +217,8 @@ fn wants_priming(session: &HttpSession) -> bool {
 
 pub(crate) type LegacyWork = Pin<Box<dyn Future<Output = Option<Bytes>> + Send>>;
 
-/// Answers with JSON if nothing has to be sent before the answer, with a stream otherwise. The work continues
-/// when the client disconnects: in this era that is not a cancellation.
+/// Answers with JSON if nothing has to be sent before the answer and the client does not prefer a stream, with a
+/// stream otherwise. The work continues when the client disconnects: in this era that is not a cancellation.
 pub(crate) async fn respond(
     endpoint: &Arc<HttpEndpoint>,
     stream: Arc<PostStream>,
@@ -228,15 +230,15 @@ pub(crate) async fn respond(
         () = stream.opened.notified() => {}
         answer = work.wait() => {
             work.work = None;
-            match (answer, stream.log.get()) {
-                (Some(answer), None) => return reply::json(StatusCode::OK, answer),
-                (None, None) => return reply::empty(StatusCode::ACCEPTED),
-                (answer, Some(log)) => {
-                    if let Some(answer) = answer {
-                        log.push(answer);
-                    }
+            match (answer, stream.log.get(), stream.form) {
+                (Some(answer), None, AnswerForm::Json) => return reply::json(StatusCode::OK, answer),
+                (None, None, _) => return reply::empty(StatusCode::ACCEPTED),
+                (Some(answer), None, AnswerForm::Stream) | (Some(answer), Some(_), _) => {
+                    let log = stream.log();
+                    log.push(answer);
                     log.finish();
                 }
+                (None, Some(log), _) => log.finish(),
             }
         }
         () = tokio::time::sleep(STREAM_AFTER) => {}
@@ -253,7 +255,7 @@ pub(crate) async fn respond(
         });
     }
     let first = wants_priming(&stream.session).then(|| log.priming());
-    reply::stream(log.follow(Some(0), first, endpoint.closed.clone()))
+    reply::stream(log.follow(Some(0), first, FollowUntil::Released, endpoint.closed.clone()))
 }
 
 /// Work that continues in the background when its waiter is dropped.
@@ -280,21 +282,32 @@ impl Drop for Detached<'_> {
     }
 }
 
+/// The form of an answer that nothing has to be sent before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerForm {
+    /// One message.
+    Json,
+    /// A stream with one event, which the client can resume.
+    Stream,
+}
+
 /// The client during one POST. Its stream is created when there is something to send before the answer.
 pub(crate) struct PostStream {
     session: Arc<HttpSession>,
     /// The id of the request; `None` for a batch.
     request: Option<Id>,
+    form: AnswerForm,
     log: OnceLock<Arc<EventLog>>,
     opened: Notify,
     this: std::sync::Weak<Self>,
 }
 
 impl PostStream {
-    pub(crate) fn new(session: Arc<HttpSession>, request: Option<Id>) -> Arc<Self> {
+    pub(crate) fn new(session: Arc<HttpSession>, request: Option<Id>, form: AnswerForm) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             session,
             request,
+            form,
             log: OnceLock::new(),
             opened: Notify::new(),
             this: this.clone(),
@@ -321,6 +334,13 @@ impl Client for PostStream {
             }
         });
         self.session.session.ask(method, &params, send)
+    }
+
+    fn release(&self) {
+        // Older clients do not expect a stream to end before the answer.
+        if wants_priming(&self.session) {
+            self.log().release();
+        }
     }
 }
 

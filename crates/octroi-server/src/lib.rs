@@ -2,6 +2,7 @@
 //! pages for health, metrics and approvals. One dispatcher behind them performs every operation and reads
 //! every resource of Octroi itself.
 
+mod accept;
 mod access;
 mod admit;
 mod agent_tools;

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::accept::prefers_stream;
 use crate::admit::{check_declared, check_headers, modern_caller};
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::{Frontend, Frontends, ListeningClient};
@@ -62,6 +63,7 @@ pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
         return reply::stream(Box::pin(listen(endpoint, frontend, principal, id, params)).await);
     }
     let is_admin = endpoint.access.is_admin(&headers);
+    let prefers_stream = prefers_stream(&headers);
     let outbox = Arc::new(Outbox::new(headers));
     let mut caller = modern_caller(principal, is_admin, params, Arc::clone(&outbox) as _);
     caller.base.clone_from(&post.base);
@@ -77,8 +79,9 @@ pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
         answer = &mut work => {
             // Notifications that came at the same moment are still sent first.
             first.extend(outbox.take());
-            if first.is_empty() {
-                let status = answer.code().map_or(StatusCode::OK, reply::status_of);
+            let status = answer.code().map_or(StatusCode::OK, reply::status_of);
+            // A stream could not have another status.
+            if first.is_empty() && !(prefers_stream && status == StatusCode::OK) {
                 return reply::json(status, answer.to_message(&id));
             }
             first.push_back(answer.to_message(&id));

@@ -176,7 +176,7 @@ impl Connection {
             loop {
                 match call.next().await? {
                     CallEvent::Answer(answer) => return Ok(answer),
-                    CallEvent::Notification(_) | CallEvent::Question(_) => {}
+                    CallEvent::Notification(_) | CallEvent::Question(_) | CallEvent::Released => {}
                 }
             }
         };

@@ -39,6 +39,10 @@ pub enum UpstreamError {
     /// The server ended or closed the connection. A call in flight may or may not have been executed.
     #[error("the server ended: {0}")]
     Closed(String),
+    /// The server does not know the session any more, or ended before it could be told anything. The call was
+    /// certainly not executed.
+    #[error("the server did not take the call: {0}")]
+    NotTaken(String),
     /// No answer in time.
     #[error("no answer within {} ms", .0.as_millis())]
     Timeout(Duration),
@@ -94,6 +98,7 @@ impl UpstreamError {
         match self {
             Self::Refused(error) => format!("the server refused Octroi's request (code {})", error.code),
             Self::Closed(how) => Self::Closed(without_last_output(how).to_owned()).to_string(),
+            Self::NotTaken(how) => Self::NotTaken(without_last_output(how).to_owned()).to_string(),
             Self::Resting { retry_in, reason } => {
                 let reason = without_last_output(reason).to_owned();
                 Self::Resting { retry_in: *retry_in, reason }.to_string()
@@ -126,6 +131,7 @@ impl UpstreamError {
             Self::Protocol(text) => Self::Protocol(redacted(&text)),
             Self::Refused(error) => Self::Refused(RpcError { message: redacted(&error.message), ..error }),
             Self::Closed(how) => Self::Closed(redacted(&how)),
+            Self::NotTaken(how) => Self::NotTaken(redacted(&how)),
             Self::Resting { retry_in, reason } => Self::Resting { retry_in, reason: redacted(&reason) },
             Self::NeedsAuth
             | Self::Status(_)
@@ -148,6 +154,7 @@ impl UpstreamError {
             | Self::Refused(_)
             | Self::NeedsAuth
             | Self::Status(_)
+            | Self::NotTaken(_)
             | Self::Timeout(_)
             | Self::TooLarge { .. }
             | Self::NotPermitted
@@ -160,7 +167,7 @@ impl UpstreamError {
 
     /// Whether an immediate retry could help: the server may just be starting.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Connect { .. } | Self::Closed(_) | Self::Status(500..))
+        matches!(self, Self::Connect { .. } | Self::Closed(_) | Self::NotTaken(_) | Self::Status(500..))
     }
 
     /// Whether the server did not answer in time.
@@ -176,6 +183,7 @@ impl UpstreamError {
             | Self::Protocol(_)
             | Self::Status(500..)
             | Self::Closed(_)
+            | Self::NotTaken(_)
             | Self::Timeout(_) => true,
             Self::Refused(_)
             | Self::NeedsAuth
@@ -226,6 +234,7 @@ mod tests {
             UpstreamError::Protocol(secret()),
             UpstreamError::Refused(RpcError::new(-32000, secret())),
             UpstreamError::Closed(secret()),
+            UpstreamError::NotTaken(secret()),
             UpstreamError::Resting { retry_in: Duration::from_secs(5), reason: secret() },
         ] {
             let text = error.redacted(|text| text.replace("hush", "…")).to_string();

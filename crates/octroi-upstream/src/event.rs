@@ -24,6 +24,8 @@ pub enum CallEvent {
     Notification(Envelope),
     /// A question of a legacy server to the client.
     Question(ServerQuestion),
+    /// The server closed the call's stream in good order, and answers on another one.
+    Released,
     /// The final result or error.
     Answer(Envelope),
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::server::EraChoice;
+use octroi_mcp::capability::Abilities;
 use octroi_mcp::{Envelope, Era, Id, Method, RpcError, Version, code, envelope, meta};
 use serde_json::Value;
 
@@ -101,6 +102,7 @@ fn read_discovery(result: &[u8]) -> Option<ServerIdentity> {
         capabilities: value.get("capabilities").cloned().unwrap_or_default(),
         instructions: value.get("instructions").and_then(Value::as_str).map(str::to_owned),
         spoken: SpokenEras::default(),
+        abilities: Abilities::ALL,
     })
 }
 
@@ -116,6 +118,7 @@ pub(crate) fn read_initialized(result: &[u8]) -> Result<ServerIdentity, Upstream
         capabilities: value.get("capabilities").cloned().unwrap_or_default(),
         instructions: value.get("instructions").and_then(Value::as_str).map(str::to_owned),
         spoken: SpokenEras::default(),
+        abilities: Abilities::ALL,
     })
 }
 
@@ -191,6 +194,7 @@ async fn ask(mux: &Arc<Mux>, method: Method, params: Vec<u8>) -> Result<Envelope
     match receiver.answer.await {
         Ok(ChannelAnswer::Message(answer)) => Ok(answer),
         Ok(ChannelAnswer::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
+        Ok(ChannelAnswer::NotTaken(reason)) => Err(UpstreamError::NotTaken(reason)),
         Err(_) => Err(UpstreamError::Closed(mux.reason())),
     }
 }

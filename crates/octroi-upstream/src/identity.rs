@@ -1,6 +1,7 @@
 //! What a server and Octroi tell each other about themselves.
 
 use bytes::Bytes;
+use octroi_mcp::capability::Abilities;
 use octroi_mcp::{Era, Version, meta};
 use serde_json::Value;
 
@@ -21,6 +22,8 @@ pub struct ServerIdentity {
     pub instructions: Option<String>,
     /// Which eras it speaks, as far as that was found out.
     pub spoken: SpokenEras,
+    /// What all clients could do that used a process of it; everything before the first one.
+    pub abilities: Abilities,
 }
 
 /// Which eras a server speaks; `None` where nobody tried.

@@ -74,7 +74,7 @@ impl SharedCall {
                 }
                 self.receiver.opening = None;
             }
-            self.mux.send(message).await.map_err(UpstreamError::Closed)?;
+            self.mux.send(message).await.map_err(UpstreamError::NotTaken)?;
             self.unsent = None;
         }
         if let Some(answer) = self.answer.take() {
@@ -91,6 +91,7 @@ impl SharedCall {
                 let answer = match answered {
                     Ok(ChannelAnswer::Message(message)) => Ok(CallEvent::Answer(message)),
                     Ok(ChannelAnswer::TooLarge { limit }) => Err(UpstreamError::TooLarge { limit }),
+                    Ok(ChannelAnswer::NotTaken(reason)) => Err(UpstreamError::NotTaken(reason)),
                     Err(_) => Err(UpstreamError::Closed(self.mux.reason())),
                 };
                 self.end(answer)

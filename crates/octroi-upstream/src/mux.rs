@@ -70,7 +70,11 @@ struct PendingCall {
 #[derive(Debug)]
 pub(crate) enum ChannelAnswer {
     Message(Envelope),
-    TooLarge { limit: usize },
+    TooLarge {
+        limit: usize,
+    },
+    /// The server refused the message, for this reason, so it has not looked at the call.
+    NotTaken(String),
 }
 
 /// The receiving end of a call.
@@ -164,6 +168,18 @@ impl Mux {
         for (_, withdrawn) in table.questions.drain() {
             withdrawn.cancel();
         }
+    }
+
+    /// Closes the channel because the server refused a message. The call in it was not executed, unlike perhaps others.
+    pub(crate) fn close_untaken(&self, message: Bytes, reason: String) {
+        let message = Envelope::parse(message).ok().filter(|message| message.kind() == Kind::Request);
+        let id = message.and_then(|message| message.id()?.as_number());
+        let refused = id.and_then(|id| self.table.lock().calls.remove(&id));
+        if let Some(refused) = refused {
+            // The receiver may have been dropped meanwhile.
+            drop(refused.answer.send(ChannelAnswer::NotTaken(reason.clone())));
+        }
+        self.close(reason);
     }
 
     pub(crate) fn is_closed(&self) -> bool {

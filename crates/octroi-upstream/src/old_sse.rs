@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method as HttpMethod, Request, header};
+use http::{Method as HttpMethod, Request, StatusCode, header};
 use http_body_util::Full;
 use tokio::sync::mpsc;
 
@@ -100,15 +100,27 @@ async fn write(
         };
         let (client, endpoint, mux) = (client.clone(), endpoint.clone(), Arc::clone(&mux));
         tasks.spawn("sse-post", async move {
-            let sent =
-                match build(&endpoint, HttpMethod::POST, message, "application/json, text/event-stream") {
-                    Ok(request) => client.send(&endpoint, request).await,
-                    Err(error) => Err(error),
-                };
+            let sent = match build(
+                &endpoint,
+                HttpMethod::POST,
+                message.clone(),
+                "application/json, text/event-stream",
+            ) {
+                Ok(request) => client.send(&endpoint, request).await,
+                Err(error) => Err(error),
+            };
             match sent {
                 Ok(response) if response.status().is_success() => {}
                 Ok(response) => {
-                    mux.close(format!("a message was refused with HTTP {}", response.status().as_u16()))
+                    let status = response.status();
+                    let reason = format!("a message was refused with HTTP {}", status.as_u16());
+                    match status {
+                        // How servers say that they do not know the session.
+                        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::GONE => {
+                            mux.close_untaken(message, reason);
+                        }
+                        _ => mux.close(reason),
+                    }
                 }
                 Err(error) => mux.close(error.to_string()),
             }

@@ -251,7 +251,7 @@ async fn opened(connection: &Connection, filter: &Value) -> Result<(LiveCall, Ho
                 CallEvent::Notification(message) if *message.method() == Method::Acknowledged => {
                     return Ok(Honoured::read(&message.params()));
                 }
-                CallEvent::Notification(_) | CallEvent::Question(_) => {}
+                CallEvent::Notification(_) | CallEvent::Question(_) | CallEvent::Released => {}
                 CallEvent::Answer(answer) => return Err(UpstreamError::refused(answer.error())),
             }
         }
@@ -274,7 +274,7 @@ async fn forward(stream: Option<&mut LiveCall>, events: &EventSink) {
                     events.send(event).await;
                 }
             }
-            Ok(CallEvent::Question(_)) => {}
+            Ok(CallEvent::Question(_) | CallEvent::Released) => {}
             Ok(CallEvent::Answer(_)) | Err(_) => return,
         }
     }

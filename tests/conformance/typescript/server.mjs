@@ -111,7 +111,8 @@ async function answerLegacy(request, response, body) {
     const transport = new NodeStreamableHTTPServerTransport({
         sessionIdGenerator: () => randomUUID(),
         eventStore,
-        retryInterval: 5000,
+        // As in the polling example of the SDK.
+        retryInterval: 2000,
         onsessioninitialized: id => void transports.set(id, transport)
     });
     transport.onclose = () => transports.delete(transport.sessionId);

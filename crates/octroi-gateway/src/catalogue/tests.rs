@@ -21,6 +21,7 @@ fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLi
         capabilities: json!({}),
         instructions: None,
         spoken: octroi_upstream::SpokenEras::default(),
+        abilities: octroi_mcp::capability::Abilities::ALL,
     };
     let mut lists = ServerLists::empty(identity);
     lists.tools = tools.iter().map(|name| item("name", name)).collect();

@@ -283,7 +283,11 @@ impl Servers {
             }
         }
         let has_tools = fetched.iter().any(|(method, _)| *method == Method::ToolsList);
-        let identity = ServerIdentity { spoken: upstream.spoken_eras(), ..connection.identity().clone() };
+        let identity = ServerIdentity {
+            spoken: upstream.spoken_eras(),
+            abilities: upstream.common_abilities(),
+            ..connection.identity().clone()
+        };
         let fetched = Fetched { identity, lists: fetched };
         let changed = self.publish(upstream, fetched).await;
         if self.is_current(upstream)

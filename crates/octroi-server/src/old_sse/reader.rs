@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::endpoint::HttpEndpoint;
+use crate::event_log::FollowUntil;
 use crate::legacy;
 use crate::old_streams::{NextEvent, OldStream, OpenedStream};
 use crate::reply::KEEP_ALIVE_EVERY;
@@ -82,7 +83,7 @@ impl OldStreamReader {
                 return None;
             }
             if let (OwnEvents::NotBegun, Some(session)) = (&self.own, session) {
-                let own = session.own_stream().follow(None, None, self.lease.clone());
+                let own = session.own_stream().follow(None, None, FollowUntil::Over, self.lease.clone());
                 self.own = OwnEvents::Followed(Box::pin(own));
             }
             tokio::select! {

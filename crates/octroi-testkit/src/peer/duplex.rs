@@ -1,6 +1,7 @@
 //! A connection with interleaved messages of both directions: stdio, and the HTTP+SSE of 2024-11-05.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use serde_json::Value;
 
@@ -20,11 +21,19 @@ pub(crate) struct Duplex {
     outbox: Outbox,
     session: Guarded<Option<Arc<PeerSession>>>,
     running: RunningRequests,
+    /// How many tool calls came over HTTP+SSE.
+    pub(crate) n_calls: AtomicU64,
 }
 
 impl Duplex {
     pub(crate) fn new(world: Arc<World>, outbox: Outbox) -> Self {
-        Self { world, outbox, session: Guarded::default(), running: RunningRequests::default() }
+        Self {
+            world,
+            outbox,
+            session: Guarded::default(),
+            running: RunningRequests::default(),
+            n_calls: AtomicU64::new(0),
+        }
     }
 
     /// Handles one message from the client; requests run in their own tasks.

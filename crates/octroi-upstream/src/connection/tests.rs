@@ -77,6 +77,7 @@ async fn nothing_is_sent_that_the_permit_does_not_cover() {
         capabilities: json!({}),
         instructions: None,
         spoken: SpokenEras::default(),
+        abilities: octroi_mcp::capability::Abilities::ALL,
     };
     let connection = Connection::new(server, identity, Link::Shared(mux), Bytes::from_static(b"{}"));
     let call = |method: &Method, subject: &Subject, permit: &Permit| {

@@ -31,6 +31,7 @@ fn text(answered: ChannelAnswer) -> String {
     match answered {
         ChannelAnswer::Message(message) => String::from_utf8_lossy(message.json()).into_owned(),
         ChannelAnswer::TooLarge { limit } => format!("too large: {limit}"),
+        ChannelAnswer::NotTaken(reason) => format!("not taken: {reason}"),
     }
 }
 
@@ -81,6 +82,18 @@ async fn a_closed_channel_ends_every_call() {
     channel.mux.close("it died");
     assert!(call.answer.await.is_err());
     assert_eq!(channel.mux.reason(), "it died");
+}
+
+#[tokio::test]
+async fn only_the_call_whose_message_was_refused_was_certainly_not_executed() {
+    let channel = channel();
+    let refused = channel.mux.register(Some("a".into()), true);
+    let other = channel.mux.register(Some("b".into()), true);
+    let message = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#);
+    channel.mux.close_untaken(message, "unknown session".to_owned());
+    assert_eq!(text(refused.answer.await.unwrap()), "not taken: unknown session");
+    assert!(other.answer.await.is_err());
+    assert_eq!(channel.mux.reason(), "unknown session");
 }
 
 #[tokio::test]

@@ -49,6 +49,8 @@ enum HttpCallState {
         stream: Box<Stream>,
         session: Arc<LegacySession>,
         resumed: u32,
+        /// Whether the caller was told that the server closed the stream to answer later.
+        was_released: bool,
     },
     Done,
 }
@@ -122,7 +124,8 @@ impl HttpCall {
                     };
                     match answered {
                         HttpAnswer::Stream(stream, session) => {
-                            self.state = HttpCallState::Streaming { stream, session, resumed: 0 };
+                            self.state =
+                                HttpCallState::Streaming { stream, session, resumed: 0, was_released: false };
                         }
                         HttpAnswer::Once(answer) => {
                             self.finish();
@@ -147,6 +150,7 @@ impl HttpCall {
                             Received::SessionLost(session, answer) => self.send_again(session, answer),
                             Received::Nothing => {}
                         },
+                        Ok(None) if self.is_released() => return Ok(CallEvent::Released),
                         Ok(None) | Err(UpstreamError::Closed(_)) => Box::pin(self.resume()).await?,
                         Err(error) => return Err(error),
                     }
@@ -198,6 +202,17 @@ impl HttpCall {
         let (link, method, unread) = (Arc::clone(&self.link), self.method.clone(), self.unread.take());
         self.state =
             HttpCallState::Sending(Box::pin(send_again(link, self.id, method, session, unread, answer)));
+    }
+
+    /// Whether the stream, which just ended in good order, is one to come back to, and the caller does not know yet.
+    fn is_released(&mut self) -> bool {
+        match &mut self.state {
+            HttpCallState::Streaming { stream, was_released, .. } => {
+                let can_be_resumed = self.link.era == Era::Legacy && stream.last_event.is_some();
+                can_be_resumed && !std::mem::replace(was_released, true)
+            }
+            HttpCallState::Sending(_) | HttpCallState::Done => false,
+        }
     }
 
     /// Resumes a broken stream where the server supports it (legacy, events with ids).

@@ -107,7 +107,7 @@ async fn outcome(call: Reply, list: Reply) -> (Result<String, UpstreamError>, u6
     let answer = loop {
         match call.next().await {
             Ok(CallEvent::Answer(answer)) => break Ok(String::from_utf8_lossy(answer.json()).into_owned()),
-            Ok(CallEvent::Notification(_) | CallEvent::Question(_)) => {}
+            Ok(CallEvent::Notification(_) | CallEvent::Question(_) | CallEvent::Released) => {}
             Err(error) => break Err(error),
         }
     };

@@ -123,6 +123,7 @@ impl Eras {
             | UpstreamError::NeedsAuth
             | UpstreamError::Status(_)
             | UpstreamError::Closed(_)
+            | UpstreamError::NotTaken(_)
             | UpstreamError::Timeout(_)
             | UpstreamError::TooLarge { .. } => {
                 now.saturating_add(u64::try_from(FAILED_FOR.as_millis()).unwrap_or(u64::MAX))

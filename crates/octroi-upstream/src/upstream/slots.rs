@@ -262,7 +262,10 @@ impl Upstream {
             self.join_process(slot, capabilities).await;
         }
         let is_common = is_process || Arc::ptr_eq(slot, &self.shared);
-        let connection = self.connect(slot, (!is_common).then_some(capabilities)).await?;
+        let mut connection = self.connect(slot, (!is_common).then_some(capabilities)).await?;
+        if is_process {
+            connection = self.settled(slot, connection).await?;
+        }
         if slot.gives_roots {
             connection.tell_roots_changed().await;
         }

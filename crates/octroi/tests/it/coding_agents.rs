@@ -1,6 +1,7 @@
 //! Claude Code, Codex and Gemini CLI at work through Octroi. Their models are scripted, so that a test decides
 //! which tools they call, and sees which tools and results their models are shown.
 
+mod beside;
 mod model;
 mod programs;
 
@@ -15,13 +16,14 @@ use serde_json::json;
 use self::model::{ScriptedModel, Turn};
 use self::programs::{CodingAgent, RunningAgent};
 use crate::approvals::asked;
-use crate::harness::{keep, octroi, remote_entry};
+use crate::harness::{keep, octroi, remote_entry, stdio_entry};
 use crate::manage::command;
 
 /// What every agent does, in this order, in one run of it.
-const FEATURES: [&str; 9] = [
+const FEATURES: [&str; 10] = [
     "list",
     "call",
+    "question",
     "approved",
     "denied",
     "list change",
@@ -39,9 +41,25 @@ const CANNOT: [(CodingAgent, &str, &str, &str); 1] = [(
     "does not fetch the list again during a run; the next run has the new tool",
 )];
 
+/// What the tool `ask` hears from each agent, which has nobody to ask; and what that means.
+const ANSWERS: [(CodingAgent, &str, &str); 3] = [
+    (CodingAgent::ClaudeCode, "cancelled", "cancels it"),
+    (CodingAgent::Codex, "declined", "declines it"),
+    (
+        CodingAgent::GeminiCli,
+        "did not declare",
+        "does not declare that it can be asked, and the tool gets that error",
+    ),
+];
+
 /// How long an agent has to notice that the list has changed. It notices between its turns.
 const NOTICE_TURNS: usize = 20;
 const NOTICE_PAUSE: Duration = Duration::from_millis(500);
+
+/// How long the name of a tool may be in the APIs of models.
+const NAME_MAX: usize = 64;
+/// A server whose tools have names that are too long for that.
+const LONG_NAME: &str = "a-server-with-a-rather-long-name";
 
 type Outcome = Result<(), String>;
 
@@ -53,7 +71,9 @@ async fn coding_agents_work_through_octroi() {
         (CodingAgent::ClaudeCode, "stdio"),
         (CodingAgent::ClaudeCode, "HTTP+SSE"),
         (CodingAgent::Codex, "HTTP"),
+        (CodingAgent::Codex, "stdio"),
         (CodingAgent::GeminiCli, "HTTP"),
+        (CodingAgent::GeminiCli, "stdio"),
         (CodingAgent::GeminiCli, "HTTP+SSE"),
     ] {
         rows.push((agent, over, Scene::start(over).await.play(agent).await));
@@ -94,9 +114,10 @@ impl Scene {
     async fn start(over: &str) -> Self {
         let peer = start_peer("127.0.0.1:0").await;
         let config = format!(
-            "{}risk_overrides = {{ route = \"high\", grow = \"low\" }}\n[policy]\nprofile = \"guarded\"\n\
-             [approvals]\nwait = \"50s\"\n",
-            remote_entry("peer", "http", &peer.url)
+            "{}risk_overrides = {{ route = \"high\", grow = \"low\", ask = \"low\" }}\n{}\
+             [policy]\nprofile = \"guarded\"\n[approvals]\nwait = \"50s\"\n",
+            remote_entry("peer", "http", &peer.url),
+            stdio_entry(LONG_NAME, &["--tool", &"x".repeat(60)]),
         );
         let gateway = TestGateway::start(&octroi(), &config).await;
         let way = match over {
@@ -116,7 +137,7 @@ impl Scene {
             let reason = format!("{first:?}: {}", running.output());
             return FEATURES.iter().map(|_| Err(reason.clone())).collect();
         };
-        let mut outcomes = vec![listed(&first), self.call("hello").await];
+        let mut outcomes = vec![listed(&first), self.call("hello").await, self.question(agent).await];
         outcomes.push(self.approved("north").await);
         outcomes.push(self.denied("south").await);
         outcomes.push(self.list_change().await);
@@ -131,6 +152,13 @@ impl Scene {
 
     async fn call(&mut self, text: &str) -> Outcome {
         self.model.see("peer_echo", json!({ "text": text })).await?.expect(text)
+    }
+
+    /// A server asks, and no person is there.
+    async fn question(&mut self, agent: CodingAgent) -> Outcome {
+        let turn = self.model.see("peer_ask", json!({})).await?;
+        let expected = ANSWERS.iter().find(|(who, _, _)| *who == agent);
+        turn.expect_reason(expected.map(|(_, words, _)| *words).ok_or("no answer is expected")?)
     }
 
     /// An agent whose stream broke may need some seconds to open another.
@@ -220,9 +248,19 @@ async fn start_peer(listen: &str) -> PeerProcess {
 }
 
 fn listed(turn: &Turn) -> Outcome {
-    match ["peer_echo", "peer_route", "peer_grow"].into_iter().find(|tool| !turn.offers(tool)) {
-        None => Ok(()),
-        Some(missing) => Err(format!("{missing} is not among {:?}", turn.tools)),
+    if let Some(missing) =
+        ["peer_echo", "peer_route", "peer_grow"].into_iter().find(|tool| !turn.offers(tool))
+    {
+        return Err(format!("{missing} is not among {:?}", turn.tools));
+    }
+    // With the prefixes that agents put before them.
+    if let Some(tool) = turn.tools.iter().find(|tool| tool.len() > NAME_MAX) {
+        return Err(format!("{tool} is too long for APIs of models"));
+    }
+    if turn.tools.iter().any(|tool| tool.contains("_xxxx")) {
+        Ok(())
+    } else {
+        Err(format!("the tool with the long name is not among {:?}", turn.tools))
     }
 }
 
@@ -235,10 +273,15 @@ fn render(rows: &[(CodingAgent, &str, Vec<Outcome>)]) -> String {
         }
     }
     out.push_str(
-        "\n\nIn one run: the model is offered the tools; calls one; a person approves one call and denies another, and \
-         the model sees the result and the reason; a tool is added and called; the server restarts; Octroi restarts; the \
-         agent ends. The next run has the added tool from its start. What does not work:\n",
+        "\n\nIn one run: the model is offered the tools, with names of at most 64 characters; calls one; a tool asks a \
+         question, which nobody is there to answer; a person approves one call and denies another, and the model sees the \
+         result and the reason; a tool is added and called; the server restarts; Octroi restarts; the agent ends. The next \
+         run has the added tool from its start. What an agent does with the question:\n\n",
     );
+    for (agent, _, meaning) in ANSWERS {
+        let _ = writeln!(out, "- {} {meaning}.", agent.name());
+    }
+    out.push_str("\nWhat does not work:\n");
     for (agent, over, feature, seen) in CANNOT {
         let _ = write!(out, "\n- {} over {over}, {feature}: it {seen}.", agent.name());
     }

@@ -9,6 +9,7 @@ use octroi_testkit::peer::process::PeerProcess;
 use serde_json::{Value, json};
 
 use crate::harness::{connect, octroi, remote_entry, stdio_entry};
+use crate::roots::script;
 
 const TIMEOUTS: &str = "timeout = \"800ms\"\nmax_call_timeout = \"4s\"\n";
 
@@ -51,6 +52,23 @@ async fn a_server_that_reports_may_take_longer_also_when_its_client_did_not_ask(
             gateway.stop().await;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_real_server_may_take_longer_than_the_timeout_while_it_reports() {
+    let script = script("server-everything/dist/index.js");
+    let command = json!(["node", script, "stdio"]);
+    let entry = format!("[[mcp.servers]]\nname = \"all\"\ncommand = {command}\ntimeout = \"1s\"\n");
+    let gateway = TestGateway::start(&octroi(), &entry).await;
+    for era in [Era::Legacy("2025-11-25"), Era::Modern] {
+        let client = connect(&gateway, era, ClientOptions::default()).await;
+        let tool = "all_trigger-long-running-operation";
+        let reported = client.call_text(tool, json!({ "duration": 3, "steps": 6 })).await;
+        assert!(reported.as_deref().is_ok_and(|text| text.contains("completed")), "{era:?}: {reported:?}");
+        let silent = client.call_text(tool, json!({ "duration": 3, "steps": 1 })).await;
+        assert!(format!("{silent:?}").contains("no answer within 1000 ms"), "{era:?}: {silent:?}");
+    }
+    gateway.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

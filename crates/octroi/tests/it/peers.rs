@@ -33,9 +33,8 @@ const SERVERS: [(&str, &str, &str); 6] = [
 /// The columns for clients that start Octroi themselves, and with it all servers anew for every cell.
 const OVER_STDIO: [&str; 3] = ["everything", "fs", "merged"];
 
-/// The clients and columns of the transport of 2024-11-05.
-const OVER_SSE: ([RealClient; 2], [&str; 3]) =
-    ([cast::NODE_V1, cast::PYTHON_V1], ["everything", "everything-sse", "merged"]);
+/// The clients of the transport of 2024-11-05.
+const OVER_SSE: [RealClient; 2] = [cast::NODE_V1, cast::PYTHON_V1];
 
 /// A variable that marks the servers of one gateway, so that they are known when their parent is gone.
 const MARK: &str = "OCTROI_TEST_GATEWAY";
@@ -102,10 +101,8 @@ async fn through_up(installed: &Installed, remote: [&Everything; 2]) -> Vec<Row>
         let cells = meet_all(installed, client, &way, SERVERS, directory.path()).await;
         rows.push((format!("{} over HTTP", client.label), cells));
     }
-    let (clients, columns) = OVER_SSE;
-    for client in &clients {
-        let servers = SERVERS.into_iter().filter(|(server, _, _)| columns.contains(server));
-        let cells = meet_all(installed, client, &gateway.sse_transport(), servers, directory.path()).await;
+    for client in &OVER_SSE {
+        let cells = meet_all(installed, client, &gateway.sse_transport(), SERVERS, directory.path()).await;
         rows.push((format!("{} over HTTP+SSE", client.label), cells));
     }
     let started = descendants(gateway.child.id().expect("the gateway runs"));

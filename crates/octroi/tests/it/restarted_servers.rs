@@ -79,6 +79,25 @@ async fn a_restart_is_noticed_while_nobody_calls() {
     assert!(log.contains("server lost the session, opening a new one"), "{log}");
 }
 
+/// Its stream stays open, as behind a proxy, so that only the refused call tells of the restart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_a_server_of_the_old_transport_refused_is_sent_again() {
+    let flags = ["--transport", "sse", "--fault", "session-lost", "--lost-after", "2"];
+    let peer = PeerProcess::start(&flags).await.expect("the peer should start");
+    let config = format!("{}health_interval = \"1h\"\n", remote_entry("remote", "sse", &peer.url));
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    for (era, expected) in [(Era::Legacy("2025-11-25"), "6"), (Era::Modern, "12")] {
+        let client = connect(&gateway, era, ClientOptions::default()).await;
+        for number in 0..6 {
+            let text = format!("call {number}");
+            assert_eq!(echo(&client, &text).await.as_ref(), Ok(&text), "{era:?}");
+        }
+        let n_calls = client.call_text("remote_calls_count", json!({})).await;
+        assert_eq!(n_calls.as_deref(), Ok(expected), "{era:?}: each is made once");
+    }
+    gateway.stop().await;
+}
+
 /// `server-everything` answers 400 to a session that it does not know.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_real_server_is_called_again_after_a_restart() {

@@ -59,6 +59,6 @@ pub enum Fault {
     HttpCut,
     /// HTTP: tool calls other than `echo` never get a status line.
     HttpHang,
-    /// HTTP, legacy: the session is unknown after `--lost-after` tool calls; a new one works again.
+    /// HTTP and HTTP+SSE, legacy: the session is unknown after `--lost-after` tool calls; a new one works again.
     SessionLost,
 }

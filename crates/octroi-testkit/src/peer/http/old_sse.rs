@@ -3,6 +3,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
@@ -15,6 +16,7 @@ use tokio::sync::mpsc;
 use super::{HttpServer, headers, wire};
 use crate::peer::call::OUTBOX_SIZE;
 use crate::peer::duplex::Duplex;
+use crate::peer::faults::Fault;
 use crate::peer::rpc::{INVALID_REQUEST, LEGACY_SESSION_NOT_FOUND, PARSE_ERROR, RpcError};
 
 /// GET: the stream. Its first event contains the URL for POSTs.
@@ -56,17 +58,29 @@ pub(crate) async fn receive(
 ) -> Response {
     let query = query.unwrap_or_default();
     let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
+    let unknown = || {
+        let error = RpcError::new(LEGACY_SESSION_NOT_FOUND, "Session not found");
+        wire::error(StatusCode::NOT_FOUND, &error)
+    };
     let Some(duplex) = server.connections.with(|connections| connections.get(id).cloned()) else {
-        return wire::error(
-            StatusCode::NOT_FOUND,
-            &RpcError::new(LEGACY_SESSION_NOT_FOUND, "Session not found"),
-        );
+        return unknown();
     };
     let Ok(message) = serde_json::from_slice::<Value>(&body) else {
         return wire::error(StatusCode::BAD_REQUEST, &RpcError::new(PARSE_ERROR, "Parse error"));
     };
+    if message["method"] == "tools/call" && is_lost(&server, &duplex) {
+        return unknown();
+    }
     duplex.receive(message).await;
     wire::empty(StatusCode::ACCEPTED)
+}
+
+/// The fault `session-lost`: the server no longer knows the session after this many calls, though its stream stays
+/// open, as behind a proxy that does not notice a restart.
+fn is_lost(server: &HttpServer, duplex: &Duplex) -> bool {
+    let options = &server.world.options;
+    let n_calls = duplex.n_calls.fetch_add(1, Ordering::SeqCst);
+    options.fault == Some(Fault::SessionLost) && n_calls >= options.lost_after
 }
 
 /// Lives as long as the stream; the session ends with it.

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use octroi_testkit::fixture_binary;
+use octroi_testkit::gateway::AGENT_TOKEN;
 use octroi_testkit::peer::process::PeerProcess;
 use serde_json::{Value, json};
 
-use super::{RawSession, call, gateway, gateway_with, next, next_message, request};
+use super::{
+    BOTH, Modern, RawSession, bearer, call, fetch, gateway, gateway_with, next, next_message, open, request,
+};
 use crate::harness::{SOON, remote_entry};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -53,6 +57,75 @@ async fn rest(session: &RawSession, last: &str) -> Vec<Value> {
         rest.push(message);
     }
     rest
+}
+
+/// As some clients accept answers, for example those made with the Rust SDK.
+const STREAM_FIRST: (&str, &str) = ("accept", "text/event-stream, application/json");
+
+/// These headers, with streams first.
+fn stream_first<'a>(headers: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    headers.iter().map(|header| if *header == BOTH { STREAM_FIRST } else { *header }).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_names_streams_first_is_answered_by_one() {
+    let gateway = gateway(&[]).await;
+    let echo = call("7", "peer_echo", &json!({ "text": "hello" }));
+    for version in ["2025-06-18", "2025-11-25"] {
+        let session = RawSession::open(&gateway, version).await;
+        assert_eq!(session.post(&echo).await.json()["id"], 7, "JSON for all others");
+        let mut events = open("POST", &session.url, &stream_first(&session.headers()), &echo).await;
+        let mut last = None;
+        if version == "2025-11-25" {
+            let priming = next(&mut events).await.expect("an event to resume from");
+            assert!(priming.data.is_empty(), "{priming:?}");
+            last = priming.id;
+        }
+        let (_, answer) = next_message(&mut events).await.expect("the answer");
+        assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(7), &json!("hello")));
+        assert!(next(&mut events).await.is_none());
+        if let Some(last) = last {
+            assert_eq!(rest(&session, &last).await, [answer], "a lost answer can be had again");
+        }
+    }
+    let modern = Modern::call("8", "peer_echo", &json!({ "text": "hello" }));
+    let token = bearer(AGENT_TOKEN);
+    let mut headers =
+        vec![("authorization", token.as_str()), ("content-type", "application/json"), STREAM_FIRST];
+    headers.extend(modern.headers());
+    let mut events = open("POST", &gateway.url(), &headers, &modern.body).await;
+    let (_, answer) = next_message(&mut events).await.expect("the answer");
+    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(8), &json!("hello")));
+    assert!(next(&mut events).await.is_none());
+
+    // A refusal keeps its status.
+    let unknown = Modern::new("9", "no/such/method", json!({}));
+    headers.truncate(3);
+    headers.extend(unknown.headers());
+    let refused = fetch("POST", &gateway.url(), &headers, &unknown.body).await;
+    assert_eq!((refused.status, &refused.json()["id"]), (404, &json!(9)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lets_go_of_its_client_lets_go_of_the_client_behind_octroi() {
+    let fixture = PeerProcess::start_program(&fixture_binary(), &["--listen", "127.0.0.1:0"]).await;
+    let fixture = fixture.expect("the fixture should start");
+    let gateway = gateway_with(&remote_entry("peer", "http", &fixture.url)).await;
+    // Closes its stream and answers on the one that the client comes back for.
+    let cut = call("1", "peer_test_reconnection", &json!({}));
+
+    let session = RawSession::open(&gateway, "2025-11-25").await;
+    let mut events = session.post_stream(&cut).await;
+    let priming = next(&mut events).await.expect("an event to resume from");
+    assert!(priming.data.is_empty(), "{priming:?}");
+    assert!(next(&mut events).await.is_none(), "it ends without the answer");
+    let rest = rest(&session, priming.id.as_deref().expect("an id")).await;
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert!(rest[0]["id"] == 1 && rest[0]["result"]["content"].is_array(), "{rest:?}");
+
+    let session = RawSession::open(&gateway, "2025-06-18").await;
+    let answer = session.post(&cut).await.json();
+    assert!(answer["result"]["content"].is_array(), "older clients do not expect that: {answer}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
