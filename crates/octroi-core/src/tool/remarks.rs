@@ -54,6 +54,9 @@ pub(super) fn names_destination(sentence: &[Token<'_>]) -> bool {
     })
 }
 
+/// Words for the tool itself: "This tool will be removed in the next release."
+const TOOLS: &str = "alias command endpoint function method operation tool";
+
 /// What a sentence says is done: "The message is then deleted."
 pub(super) fn done_besides(sentence: &[Token<'_>]) -> Option<String> {
     let has = |words: &str| sentence.iter().any(|token| contains(words, &token.lower));
@@ -61,6 +64,9 @@ pub(super) fn done_besides(sentence: &[Token<'_>]) -> Option<String> {
         return None;
     }
     let at = sentence.iter().position(|token| contains("are be gets is", &token.lower))?;
+    if sentence[..at].iter().any(|token| contains(TOOLS, &token.lower)) {
+        return None;
+    }
     let done = sentence[at + 1..].iter().find(|token| {
         let is_adverb = token.lower.ends_with("ly") && token.lower.len() > 4;
         !is_adverb && !contains("also then", &token.lower)
