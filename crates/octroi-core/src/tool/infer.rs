@@ -157,7 +157,7 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
     // `get_state`: "Reports the state of a job" answers with it; `report_user` does not.
     let answers = matches!(verbs, [verb] if matches!(verb.as_str(), "report" | "reports"));
     let returns = ["return".to_owned()];
-    let verbs = if answers && name_reads(name_words) { &returns } else { verbs };
+    let verbs = if answers && name_reads(name_words) { &returns[..] } else { verbs };
     let of_verbs: Vec<KnownWord> = verbs.iter().filter_map(|verb| look_up_verb(verb)).collect();
     let text_reads = !of_verbs.is_empty()
         && of_verbs.len() == verbs.len()

@@ -49,7 +49,7 @@ const MARKS: [(&str, &str); 8] = [
 /// Other forms of what is read, and so many words may stand before them: "Convert coordinates into a street address".
 const FORMS: &str = "\
     address addresses coordinates format html json markdown number numbers string text";
-const FORM_MAX: usize = 3;
+const FORM_MAX: usize = 4;
 /// Words after a thing that is read: "Details about an order".
 const AFTER_THING: &str = "about for from in of on";
 /// So many words are looked at for the first verb, and so many for verbs joined to it.
@@ -351,6 +351,8 @@ mod tests {
             ("How many calls were seen", "count"),
             ("Yank a version", "yank"),
             ("Performs a web search", "search"),
+            ("List files, optionally limited to a folder", "list"),
+            ("Get a file. If you do not have an id, create one.", "get"),
             ("Performs a detailed analysis of a table", "analysis"),
             ("Run a full text search", "search"),
             ("Runs a search and replaces the matches", "search replaces"),
@@ -358,7 +360,7 @@ mod tests {
             ("Get an access token", "obtain"),
             ("Get a ticket for a concert", "obtain"),
             ("Get a ticket by its number", "get"),
-            ("Convert coordinates into a street address", "convert"),
+            ("Convert coordinates into a human-readable street address", "convert"),
             ("Convert a text into a customer", "convert change"),
             ("This tool will be removed in the next release.", ""),
             ("Shop - API: This is the API of a shop. Retrieves an order.", "retrieves"),
