@@ -73,8 +73,10 @@ pub(super) const EXECUTES: [&str; 6] = ["execute", "exec", "eval", "bash", "powe
 
 /// Words before the verb of a name that are never verbs.
 const THINGS: &str = "\
-    aws az database db docker gcloud git github gitlab helm kubectl mongodb mysql node playwright postgres psql python \
-    redis sql sqlite terraform";
+    airtable asana atlassian aws az azure bigquery clickhouse confluence database db docker elasticsearch excel figma \
+    gcloud git github gitlab gmail google grafana helm jira kafka kubectl mariadb mongodb mssql mysql neo4j node notion \
+    opensearch oracle outlook playwright postgres postgresql prometheus proxmox psql python redis redmine salesforce \
+    sentry shodan slack snowflake sql sqlite stripe telegram terraform todoist trello twitter wikipedia youtube zotero";
 
 /// The tag of a tool that certainly changes something unknown.
 const SOMETHING: &str = "data.write";

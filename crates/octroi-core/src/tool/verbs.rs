@@ -108,7 +108,7 @@ const READS: &str = "\
 const READS_IN_TEXT: &str = "\
     analyse analyze assess audit calculate check compute convert details detect determine diagnose discover \
     divide documentation estimate examine extract gather identify information investigate locate look measure \
-    metadata monitor observe overview parse preview rank return scan statistics summarize \
+    metadata monitor observe overview parse preview rank return statistics summarize \
     summary trace translate";
 
 /// Reading words that as well describe an answer, whatever the tool does: `Displays a confirmation`.
@@ -123,13 +123,16 @@ pub(super) fn is_sure(verb: KnownWord) -> bool {
             .any(|list| list.split_whitespace().any(|word| word == verb.stem))
 }
 
+/// Words of those that may also do more: what is extracted may go to a file, and monitoring is set up.
+const MAY_DO_MORE: &str = "audit extract gather monitor observe return trace";
+
 /// Whether a verb of a description tells the tool to read: "Calculate a distance". "Calculates the new balance" may as
-/// well describe an answer, and what is returned may be what somebody else loses.
+/// well describe an answer.
 pub(super) fn tells_to_read(verb: KnownWord) -> bool {
     let is_listed = |list: &str| list.split_whitespace().any(|word| word == verb.stem);
     verb.form == Form::Base
-        && verb.stem != "return"
         && is_listed(READS_IN_TEXT)
+        && !is_listed(MAY_DO_MORE)
         && !is_listed(NAMES_WHAT_IS_READ)
 }
 
