@@ -123,7 +123,7 @@ pub(super) fn is_sure(verb: KnownWord) -> bool {
             .any(|list| list.split_whitespace().any(|word| word == verb.stem))
 }
 
-/// Words of those that may also do more: what is extracted may go to a file, and monitoring is set up.
+/// Words of `READS_IN_TEXT` that may also do more: what is extracted may go to a file, and monitoring is set up.
 const MAY_DO_MORE: &str = "audit extract gather monitor observe return trace";
 
 /// Whether a verb of a description tells the tool to read: "Calculate a distance". "Calculates the new balance" may as
