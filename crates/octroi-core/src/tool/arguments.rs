@@ -10,7 +10,7 @@ use super::verbs::look_up;
 use super::words;
 
 /// First words of arguments that make a tool write although they are no verbs, or have one only in part.
-const WRITES: &str = "ack consumer dry inplace";
+const WRITES: &str = "ack consumer dry inplace trigger";
 /// Words before a verb that say that the tool does it: `auto_merge`, `and_archive`.
 const DOES: &str = "also and auto do must should then will";
 /// Verbs that in arguments say what is answered: `start_date`, `exclude`, `select`.

@@ -6,7 +6,7 @@
 //! Configured rules override all of this.
 
 use super::arguments::ToolArgument;
-use super::phrases::phrase;
+use super::phrases::{OBTAINS, phrase};
 use super::sentence::leading_verbs;
 use super::verbs::{
     Form, KnownWord, Meaning, is_never_noun, is_reading_verb, look_up, look_up_verb, reads_as_noun,
@@ -73,8 +73,10 @@ pub(super) const EXECUTES: [&str; 6] = ["execute", "exec", "eval", "bash", "powe
 
 /// Words before the verb of a name that are never verbs.
 const THINGS: &str = "\
-    aws az database db docker gcloud git github gitlab helm kubectl mongodb mysql node playwright postgres psql python \
-    redis sql sqlite terraform";
+    airtable asana atlassian aws az azure bigquery clickhouse confluence database db docker elasticsearch excel figma \
+    gcloud git github gitlab gmail google grafana helm jira kafka kubectl mariadb mongodb mssql mysql neo4j node notion \
+    opensearch oracle outlook playwright postgres postgresql prometheus proxmox psql python redis redmine salesforce \
+    sentry shodan slack snowflake sql sqlite stripe telegram terraform todoist trello twitter wikipedia youtube zotero";
 
 /// The tag of a tool that certainly changes something unknown.
 const SOMETHING: &str = "data.write";
@@ -154,12 +156,17 @@ pub fn override_with(
 
 /// What the words of a name and the first verbs of a description say together.
 fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
+    // `get_state`: "Reports the state of a job" answers with it; `report_user` does not.
+    let answers = matches!(verbs, [verb] if matches!(verb.as_str(), "report" | "reports"));
+    let returns = ["return".to_owned()];
+    let verbs = if answers && name_reads(name_words) { &returns[..] } else { verbs };
     let of_verbs: Vec<KnownWord> = verbs.iter().filter_map(|verb| look_up_verb(verb)).collect();
     let text_reads = !of_verbs.is_empty()
         && of_verbs.len() == verbs.len()
         && of_verbs.iter().all(|verb| verb.meaning.is_reading());
     // "Returns a confirmation" is said of any tool, so the name must read too.
-    let is_sure = text_reads && of_verbs.first().copied().is_some_and(verbs::is_sure);
+    let is_sure_verb = |verb| verbs::is_sure(verb) || verbs::tells_to_read(verb);
+    let is_sure = text_reads && of_verbs.first().copied().is_some_and(is_sure_verb);
     let first = of_verbs.first().copied();
     let agrees = text_reads && first.is_some_and(|verb| name_agrees(name_words, verb));
     let of_name = meanings(name_words, is_sure || agrees);
@@ -190,7 +197,7 @@ fn classify(name_words: &[String], verbs: &[String]) -> (Risk, SideEffects) {
         if !effects.changes_something() {
             effects.insert(SOMETHING);
         }
-    } else if means(Meaning::Runs) || takes_messages(name_words) || !is_known_to_read {
+    } else if means(Meaning::Runs) || takes_messages(name_words) || obtains(name_words) || !is_known_to_read {
         effects.insert(UNKNOWN);
     }
     (risk, effects)
@@ -214,6 +221,8 @@ fn name_reads(name_words: &[String]) -> bool {
         // `status` alone is what it reads, before another word nobody can tell.
         [word] => reads_as_noun(word) || look_up(word).is_some_and(|known| known.meaning.is_reading()),
         [verb, ..] if is_reading_verb(verb) => true,
+        [things @ .., search] if search == "search" => things.iter().all(|word| look_up_verb(word).is_none()),
+        [.., state, check] if check == "check" && matches!(state.as_str(), "health" | "status") => true,
         [_, rest @ ..] => rest.iter().any(|word| is_never_noun(word)),
     }
 }
@@ -244,6 +253,11 @@ fn joins_unknown(name_words: &[String]) -> bool {
 fn takes_messages(name_words: &[String]) -> bool {
     let has = |wanted: &[&str]| name_words.iter().any(|word| wanted.contains(&word.as_str()));
     has(&["queue", "topic", "subscription"]) && has(&["message", "messages"])
+}
+
+/// Whether a name says that credentials are got, which often makes new ones: `get_connection_string`.
+fn obtains(name_words: &[String]) -> bool {
+    name_words.iter().enumerate().any(|(index, word)| phrase(word, &name_words[index + 1..]) == Some(OBTAINS))
 }
 
 /// The known words of a name that stand as verbs. After a reading verb, in the name or as the only one of the

@@ -17,9 +17,11 @@ const fn with_object(verbs: &'static str, before: &'static str, means: &'static 
     Phrase { verbs, before, may_have_article: true, means }
 }
 
-const PHRASES: [Phrase; 19] = [
+const PHRASES: [Phrase; 21] = [
     with_object("make", "get", "get"),
     adjacent("how", "far long many much often old", "count"),
+    adjacent("reverse", "geocode geocodes geocoding", "lookup"),
+    with_object("test", "connection connections connectivity", "validate"),
     adjacent("get", "rid", "remove"),
     adjacent("get", "ready", "prepare"),
     with_object("get", "lock lease", "acquire"),
@@ -44,6 +46,28 @@ const PHRASES: [Phrase; 19] = [
     with_object("extract", "archive archives zip tar tarball", "write"),
 ];
 
+/// What getting credentials and tickets means: they are made or bought for whoever gets them. No such verb is known, so
+/// nobody can tell.
+pub(super) const OBTAINS: &str = "obtain";
+const GETS: &str = "fetch get obtain retrieve return";
+/// Words before `token` that say that it lets somebody in.
+const LETS_IN: &str = "access auth authentication authorization bearer id jwt login oauth refresh session";
+/// Words that end what is got.
+const ENDS_OBJECT: &str = "and as at by for from in of on or that to using which with";
+
+/// Whether what is got is made for it: "Get a connection string", "Get a ticket for a concert", but "Get a ticket by its
+/// number".
+fn is_made_to_be_got<S: AsRef<str>>(after: &[S]) -> bool {
+    let words: Vec<&str> = after.iter().map(AsRef::as_ref).filter(|word| !takes_object(word)).collect();
+    let end = words.iter().position(|word| contains(ENDS_OBJECT, word)).unwrap_or(words.len());
+    match &words[..end] {
+        [.., "credentials" | "kubeconfig"] | [.., "connection", "string" | "uri" | "url"] => true,
+        ["token" | "ticket"] => words.get(end) == Some(&"for"),
+        [.., before, "token"] => contains(LETS_IN, before),
+        _ => false,
+    }
+}
+
 /// The verb that means the same as this one with the words after it, if they change its meaning.
 pub(super) fn phrase<S: AsRef<str>>(verb: &str, after: &[S]) -> Option<&'static str> {
     // "List a form's responses" lists many.
@@ -57,6 +81,9 @@ pub(super) fn phrase<S: AsRef<str>>(verb: &str, after: &[S]) -> Option<&'static 
         return Some("create");
     }
     let base = base_of(verb);
+    if (contains(GETS, verb) || contains(GETS, base)) && is_made_to_be_got(after) {
+        return Some(OBTAINS);
+    }
     let is_verb = |phrase: &&Phrase| contains(phrase.verbs, verb) || contains(phrase.verbs, base);
     let found = PHRASES.iter().filter(is_verb).find(|phrase| {
         let mut words = after.iter().map(AsRef::as_ref);

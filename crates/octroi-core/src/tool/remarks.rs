@@ -3,7 +3,7 @@
 
 use super::phrases::takes_object;
 use super::tokens::{Joint, Token};
-use super::verbs::{KnownWord, look_up_participle, look_up_verb};
+use super::verbs::{Form, KnownWord, look_up_participle, look_up_verb};
 
 /// What sentences say is done to things: "The message is then deleted."
 const DONE: &str = "\
@@ -21,8 +21,8 @@ const PLACES: &str = "\
 /// Words before `to` that say where something is: "the path to a file".
 const POINTS_TO: &str = "\
     access according applied applies attached belonging belongs change changed changes close closest commit commits \
-    compared diff difference differences link linked links matched next path paths pointer pointers prior reference \
-    references related relative respect respective similar uri uris url urls";
+    compared diff difference differences limited link linked links matched narrowed next path paths pointer pointers \
+    prior reference references related relative respect respective restricted scoped similar uri uris url urls";
 /// Words before `into`: "Look into a file".
 const LOOKS_INTO: &str = "dig digs drill drills insight insights look looks peek peeks";
 /// So many words may stand between `into` and the place.
@@ -54,6 +54,9 @@ pub(super) fn names_destination(sentence: &[Token<'_>]) -> bool {
     })
 }
 
+/// Words for the tool itself: "This tool will be removed in the next release."
+const TOOLS: &str = "alias command endpoint function method operation tool";
+
 /// What a sentence says is done: "The message is then deleted."
 pub(super) fn done_besides(sentence: &[Token<'_>]) -> Option<String> {
     let has = |words: &str| sentence.iter().any(|token| contains(words, &token.lower));
@@ -61,6 +64,9 @@ pub(super) fn done_besides(sentence: &[Token<'_>]) -> Option<String> {
         return None;
     }
     let at = sentence.iter().position(|token| contains("are be gets is", &token.lower))?;
+    if sentence[..at].iter().any(|token| contains(TOOLS, &token.lower)) {
+        return None;
+    }
     let done = sentence[at + 1..].iter().find(|token| {
         let is_adverb = token.lower.ends_with("ly") && token.lower.len() > 4;
         !is_adverb && !contains("also then", &token.lower)
@@ -81,7 +87,9 @@ pub(super) fn made_if_missing(sentence: &[Token<'_>]) -> Option<String> {
         let (before, token) = (&pair[0], &pair[1]);
         let is_after =
             contains("are automatically be get gets is then", &before.lower) || token.joint >= Joint::Comma;
-        let known = look_up_participle(&token.lower).or_else(|| look_up_verb(&token.lower))?;
+        // "If you have none, create one" speaks to the caller.
+        let verb = || look_up_verb(&token.lower).filter(|verb| verb.form != Form::Base || !has("you"));
+        let known = look_up_participle(&token.lower).or_else(verb)?;
         (is_after && contains(MADE, known.stem)).then(|| known.stem.to_owned())
     };
     sentence.windows(2).find_map(made)
@@ -140,6 +148,7 @@ mod tests {
             ("If none exists, one is created.", None, Some("create"), None),
             ("When it is missing, creates it.", None, Some("create"), None),
             ("If it exists, returns when it was created.", None, None, None),
+            ("If you have none, create one.", None, None, None),
             ("An error is raised if no id is given.", None, None, None),
             ("Reading a message removes it from the queue.", None, None, Some("removes")),
             ("Calling this deletes the draft.", None, None, Some("deletes")),

@@ -23,8 +23,10 @@ const SAID_OF_THINGS: &str = "\
 /// Verbs after "also" that say what an answer holds.
 const ALSO_SAID: &str =
     "accepts allows contains covers gives handles helps includes offers provides supports works";
+/// Verbs that tell no more than what they stand before: "Run a search".
+const CARRIES_OUT: &str = "conduct conducts execute executes run runs";
 /// What is performed by reading.
-const PERFORMED: &str = "comparison lookup retrieval search searches validation";
+const PERFORMED: &str = "analysis check comparison lookup retrieval search searches validation";
 /// Words that stand after a comma or `and`, and are no verbs.
 const NO_VERBS: &str = "\
     about across after as at before between both by each either every excluding for from how if in including into its \
@@ -44,6 +46,10 @@ const MARKS: [(&str, &str); 8] = [
     ("as", "read"),
     ("as", "done"),
 ];
+/// Other forms of what is read, and so many words may stand before them: "Convert coordinates into a street address".
+const FORMS: &str = "\
+    address addresses coordinates format html json markdown number numbers string text";
+const FORM_MAX: usize = 4;
 /// Words after a thing that is read: "Details about an order".
 const AFTER_THING: &str = "about for from in of on";
 /// So many words are looked at for the first verb, and so many for verbs joined to it.
@@ -85,6 +91,7 @@ fn first_sentence(sentence: &[Token<'_>]) -> Vec<String> {
     let Some(start) = sentence.iter().take(LEAD_IN_MAX).position(|token| !is_before_verb(token)) else {
         return Vec::new();
     };
+    let start = start + search_carried_out(&sentence[start..]).unwrap_or_default();
     // "Performs a web search"
     let performs =
         sentence[..start].iter().any(|token| matches!(token.lower.as_str(), "perform" | "performs"));
@@ -102,6 +109,21 @@ fn first_sentence(sentence: &[Token<'_>]) -> Vec<String> {
         FirstWord::Thing(_) => {}
     }
     verbs
+}
+
+/// Where the search is that a sentence says is run: "Run a full text search". "Run a program for the search" runs it.
+fn search_carried_out(sentence: &[Token<'_>]) -> Option<usize> {
+    let (verb, rest) = sentence.split_first()?;
+    if !contains(CARRIES_OUT, &verb.lower) {
+        return None;
+    }
+    let is_search = |token: &Token<'_>| contains("lookup lookups search searches", &token.lower);
+    let ends_object = |token: &Token<'_>| {
+        token.joint > Joint::None
+            || contains("and as at by for from in of on or that then to using which with", &token.lower)
+    };
+    let at = rest.iter().take(PHRASE_MAX).position(|token| is_search(token) || ends_object(token))?;
+    is_search(&rest[at]).then_some(at + 1)
 }
 
 /// What the first word of a sentence is.
@@ -235,9 +257,12 @@ fn is_marked(sentence: &[Token<'_>], first: &str) -> bool {
     // A download goes to a file, a comparison to another one.
     let may_name_place = contains("compare diff download fetch fetche", first);
     !may_name_place && names_destination(sentence)
-        || sentence.windows(2).any(|pair| {
+        || sentence.windows(2).enumerate().any(|(index, pair)| {
             let (word, next) = (pair[0].lower.as_str(), pair[1].lower.as_str());
-            MARKS.contains(&(word, next)) || collects && word == "into" && takes_object(next)
+            let is_other_form =
+                || sentence[index + 2..].iter().take(FORM_MAX).any(|token| contains(FORMS, &token.lower));
+            MARKS.contains(&(word, next))
+                || collects && word == "into" && takes_object(next) && !is_other_form()
         })
 }
 
@@ -326,6 +351,18 @@ mod tests {
             ("How many calls were seen", "count"),
             ("Yank a version", "yank"),
             ("Performs a web search", "search"),
+            ("List files, optionally limited to a folder", "list"),
+            ("Get a file. If you do not have an id, create one.", "get"),
+            ("Performs a detailed analysis of a table", "analysis"),
+            ("Run a full text search", "search"),
+            ("Runs a search and replaces the matches", "search replaces"),
+            ("Run a program to search", "run"),
+            ("Get an access token", "obtain"),
+            ("Get a ticket for a concert", "obtain"),
+            ("Get a ticket by its number", "get"),
+            ("Convert coordinates into a human-readable street address", "convert"),
+            ("Convert a text into a customer", "convert change"),
+            ("This tool will be removed in the next release.", ""),
             ("Shop - API: This is the API of a shop. Retrieves an order.", "retrieves"),
             ("Retrieves and formats orders", "retrieves"),
             ("**Purpose:** Retrieve a text. Also connects the agent.", "retrieve connects"),

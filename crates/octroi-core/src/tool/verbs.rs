@@ -47,7 +47,7 @@ const WRITES: &str = "\
     deprecate dequeue deregister detach disable disburse discard disconnect dismiss dispose divert donate \
     downgrade downvote drain duplicate edit eject emit empty enable encrypt enforce enlist enqueue enrol \
     enroll ensure escalate evict exclude expire expunge extend finalize fix flip flush follow freeze \
-    generate graft grant halt hibernate hide impersonate increment init initialize inject insert install \
+    generate graft grant halt hibernate hide impersonate increment init initialize initiate inject insert install \
     invalidate invite isolate join kick kill liquidate login logout lower make mark migrate mint mkdir \
     move mutate mute mv navigate nominate normalize notify nudge nullify obliterate offboard offload \
     onboard optimize overwrite pair paste pause persist pin pop populate postpone prepare prepend \
@@ -61,7 +61,7 @@ const WRITES: &str = "\
     retry reverse revert revise rewind rewire rollback rollover rotate sanitize save scaffold scale scrap \
     scrub seal seize select send settle shelve shred shrink shuffle shutdown sideload sign silence snooze \
     spend squash start stash stop strip submit subscribe substitute subtract supersede suppress surrender \
-    suspend swap sweep switch sync tap throttle tidy toggle touch train transmit triage trigger trim \
+    suspend swap sweep switch sync tap throttle tidy toggle touch train transmit triage trim \
     tweak unarchive unassign unban unbind unblock uncordon undelete undeploy undo unfollow unfreeze \
     unlist unload unlock unmount unmute unpack unpin unpublish unregister unschedule unseal unset unshare \
     unstage unstar unsubscribe unsuspend untag unzip upgrade upload upsert vacuum void waive wake \
@@ -75,8 +75,8 @@ const WRITES_AS_VERB: &str = "\
     leave like link loan lock log mail merge message mirror mount note order override partition patch \
     place post power press purchase quarantine queue raise rate record redirect refund release repair \
     replicate report request reserve review roll schedule seed sell set setup share shift ship snapshot \
-    split stage stake stamp star store tag ticket trade transfer transition trash tweet type upvote vote \
-    wager";
+    split stage stake stamp star store tag ticket trade transfer transition trash trigger tweet type upvote \
+    vote wager";
 
 /// Words that run what they are given, wherever they stand.
 const RUNS: &str = "\
@@ -100,7 +100,7 @@ const FETCHES: &str = "\
 /// Words that read. Those of the first line are required.
 const READS: &str = "\
     read get list search echo \
-    browse cat compare count describe diff display enumerate explain find glob grep head health help info \
+    browse cat compare count describe diff display enumerate explain find geocode glob grep head health help info \
     inspect lookup ls now peek ping retrieve show stat status sum tail time tree validate version view \
     whoami";
 
@@ -108,7 +108,7 @@ const READS: &str = "\
 const READS_IN_TEXT: &str = "\
     analyse analyze assess audit calculate check compute convert details detect determine diagnose discover \
     divide documentation estimate examine extract gather identify information investigate locate look measure \
-    metadata monitor observe overview parse preview rank return scan statistics summarize \
+    metadata monitor observe overview parse preview rank return statistics summarize \
     summary trace translate";
 
 /// Reading words that as well describe an answer, whatever the tool does: `Displays a confirmation`.
@@ -121,6 +121,19 @@ pub(super) fn is_sure(verb: KnownWord) -> bool {
         && ![READS_IN_TEXT, DESCRIBES_ANSWER, NAMES_WHAT_IS_READ]
             .iter()
             .any(|list| list.split_whitespace().any(|word| word == verb.stem))
+}
+
+/// Words of `READS_IN_TEXT` that may also do more: what is extracted may go to a file, and monitoring is set up.
+const MAY_DO_MORE: &str = "audit extract gather monitor observe return trace";
+
+/// Whether a verb of a description tells the tool to read: "Calculate a distance". "Calculates the new balance" may as
+/// well describe an answer.
+pub(super) fn tells_to_read(verb: KnownWord) -> bool {
+    let is_listed = |list: &str| list.split_whitespace().any(|word| word == verb.stem);
+    verb.form == Form::Base
+        && is_listed(READS_IN_TEXT)
+        && !is_listed(MAY_DO_MORE)
+        && !is_listed(NAMES_WHAT_IS_READ)
 }
 
 /// Words that read as the names of things, not as verbs: `git_log` reads, `log_event` does not.
@@ -145,6 +158,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("retrieval", "retrieve"),
     ("comparison", "compare"),
     ("validation", "validate"),
+    ("analysis", "analyze"),
     ("shown", "show"),
     ("removal", "remove"),
     ("deletion", "delete"),
@@ -153,6 +167,9 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("modification", "modify"),
     ("del", "delete"),
 ];
+
+/// Participles among them. Like the regular ones, they say in names what a thing is: `list_sent_mails`.
+const PARTICIPLES: &str = "bought built made paid sent sold written";
 
 /// How a word is written, beside its stem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +180,8 @@ pub(super) enum Form {
     Plural,
     /// As an activity: `deleting`.
     Gerund,
+    /// As what was done to a thing: `sent`.
+    Participle,
 }
 
 /// A word that is known.
@@ -254,10 +273,10 @@ pub(super) fn look_up_participle(word: &str) -> Option<KnownWord> {
 /// Reading words that are verbs wherever they stand.
 const READING_VERBS: &str = "\
     get list read search find show describe view fetch retrieve lookup count browse cat compare display download \
-    enumerate explain glob grep inspect ls peek validate";
+    enumerate explain geocode glob grep inspect ls peek validate";
 
 /// Reading verbs that are never the names of things.
-const NEVER_NOUNS: &str = "get describe fetch retrieve lookup find";
+const NEVER_NOUNS: &str = "get describe fetch retrieve lookup find geocode";
 
 /// Whether a word is one of the reading words that are never the names of things.
 pub(super) fn is_never_noun(word: &str) -> bool {
@@ -277,8 +296,10 @@ pub(super) fn reads_as_noun(word: &str) -> bool {
 /// What a word may be a form of. Participles (`created`) are left out: in names they say what a thing is.
 fn stems(word: &str) -> Vec<(String, Form)> {
     let mut stems = vec![(word.to_owned(), Form::Base)];
+    let is_participle = PARTICIPLES.split_whitespace().any(|participle| participle == word);
+    let form = if is_participle { Form::Participle } else { Form::Base };
     let irregular = IRREGULAR.iter().filter(|(form, _)| *form == word);
-    stems.extend(irregular.map(|(_, stem)| ((*stem).to_owned(), Form::Base)));
+    stems.extend(irregular.map(|(_, stem)| ((*stem).to_owned(), form)));
     if let Some(stem) = word.strip_suffix('s').filter(|stem| stem.len() > 2 && !stem.ends_with('s')) {
         stems.push((stem.to_owned(), Form::Plural));
     }

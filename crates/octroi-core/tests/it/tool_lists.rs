@@ -2,10 +2,9 @@
 //! schema.
 //!
 //! The lists were collected by installing the servers from npm and `PyPI`. Kept are names, hints, arguments and the verbs by
-//! which a description says what the tool does (`leading_verbs`), put into a sentence that has the same ones. The words in
-//! `octroi_core::tool` were first chosen by looking at one half of the servers; the rules were later adjusted on both. The
-//! part `fresh` was collected and judged after that, and nothing was adjusted to it: whoever adjusts rules leaves it alone, or
-//! collects another one.
+//! which a description says what the tool does (`leading_verbs`), put into a sentence that has the same ones. Words and rules
+//! were adjusted to all parts but the last one, `untouched`: its tools were judged first, then measured, and nothing was
+//! adjusted to them. Whoever adjusts words or rules to it makes it one of the others, and collects and judges another one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,6 +19,9 @@ use octroi_core::{CanonicalId, ServerKey};
 use serde_json::Value;
 
 const LISTS: &str = include_str!("../fixtures/tool_lists.jsonl");
+const DOCUMENT: &str = include_str!("../../../../docs/policies.md");
+/// The part that nothing was adjusted to.
+const UNTOUCHED: &str = "untouched";
 
 /// What became of the tools of one part.
 #[derive(Default)]
@@ -110,34 +112,82 @@ fn scores() -> BTreeMap<String, Score> {
     scores
 }
 
+impl Score {
+    fn percent(&self) -> usize {
+        100 * self.n_reading_allowed / self.n_reading
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.n_servers += other.n_servers;
+        self.n_reading += other.n_reading;
+        self.n_reading_allowed += other.n_reading_allowed;
+        self.n_writing += other.n_writing;
+        self.wrongly_allowed.extend(other.wrongly_allowed.iter().cloned());
+    }
+}
+
+/// The part that nothing was adjusted to, and all others together.
+fn untouched_and_adjusted() -> (Score, Score) {
+    let mut scores = scores();
+    let untouched = scores.remove(UNTOUCHED).expect("a part that nothing was adjusted to");
+    let mut adjusted = Score::default();
+    for score in scores.values() {
+        adjusted.add(score);
+    }
+    (untouched, adjusted)
+}
+
 #[test]
 fn what_writes_needs_approval_and_most_of_what_reads_does_not() {
     let scores = scores();
     let mut table = String::new();
     for (half, score) in &scores {
-        let percent = 100 * score.n_reading_allowed / score.n_reading;
         let _ = writeln!(
             table,
-            "{half}: {} servers, {} of {} reading tools allowed ({percent} %), {} of {} writing tools allowed",
+            "{half}: {} servers, {} of {} reading tools allowed ({} %), {} of {} writing tools allowed",
             score.n_servers,
             score.n_reading_allowed,
             score.n_reading,
+            score.percent(),
             score.wrongly_allowed.len(),
             score.n_writing,
         );
-        // What nobody looked at is what it is.
-        let is_fresh = half == "fresh";
-        assert!(is_fresh || percent >= 85, "{table}{}", score.needlessly_asked.join("\n"));
-        assert!(is_fresh || score.wrongly_allowed.is_empty(), "{:#?}", score.wrongly_allowed);
+        assert!(score.wrongly_allowed.is_empty(), "{half}: {:#?}", score.wrongly_allowed);
     }
-    for missed in &scores["fresh"].wrongly_allowed {
-        let _ = writeln!(table, "allowed although it writes: {missed}");
-    }
+    let (untouched, adjusted) = untouched_and_adjusted();
+    assert!(untouched.n_servers >= 20, "{table}");
+    assert!(untouched.percent() >= 85, "{table}{}", untouched.needlessly_asked.join("\n"));
+    assert!(adjusted.percent() >= 85, "{table}");
     expect_test::expect![[r#"
-        check: 98 servers, 1086 of 1276 reading tools allowed (85 %), 0 of 1174 writing tools allowed
-        fresh: 33 servers, 188 of 235 reading tools allowed (80 %), 1 of 147 writing tools allowed
-        tune: 88 servers, 795 of 934 reading tools allowed (85 %), 0 of 978 writing tools allowed
-        allowed although it writes: @niledatabase/nile-mcp-server: "get-connection-string" ("gets")
+        check: 98 servers, 1093 of 1276 reading tools allowed (85 %), 0 of 1174 writing tools allowed
+        fresh: 33 servers, 196 of 235 reading tools allowed (83 %), 0 of 147 writing tools allowed
+        holdout: 40 servers, 373 of 427 reading tools allowed (87 %), 0 of 362 writing tools allowed
+        learned: 33 servers, 395 of 440 reading tools allowed (89 %), 0 of 269 writing tools allowed
+        tune: 88 servers, 805 of 934 reading tools allowed (86 %), 0 of 978 writing tools allowed
+        untouched: 24 servers, 213 of 241 reading tools allowed (88 %), 0 of 130 writing tools allowed
     "#]]
     .assert_eq(&table);
+}
+
+/// A number as the documents write it: `2,210`.
+fn with_comma(number: usize) -> String {
+    if number < 1000 { number.to_string() } else { format!("{},{:03}", number / 1000, number % 1000) }
+}
+
+#[test]
+fn the_figures_of_the_document_are_the_measured_ones() {
+    let (untouched, adjusted) = untouched_and_adjusted();
+    let text = DOCUMENT.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (servers, score) in [
+        (format!("the tool lists of {} public servers", untouched.n_servers), untouched),
+        (format!("adjusted to {} other servers", adjusted.n_servers), adjusted),
+    ] {
+        let figures = format!(
+            "{} % of {} reading tools are allowed, and none of {} writing ones",
+            score.percent(),
+            with_comma(score.n_reading),
+            with_comma(score.n_writing),
+        );
+        assert!(text.contains(&servers) && text.contains(&figures), "{servers}: {figures}");
+    }
 }
