@@ -187,6 +187,7 @@ fn failed_result(text: &str, error: &ApiError) -> Answer {
 /// What the caller can do about it, or a person.
 fn hint(gate: Gate) -> &'static str {
     match gate {
+        Gate::Paused => "a person can resume the agent with `octroi agents boot NAME`",
         Gate::Scope => "a person can switch the server on with `octroi enable NAME`",
         Gate::Arguments => "look at the tool's input schema",
         Gate::Access => {

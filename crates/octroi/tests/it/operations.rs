@@ -128,7 +128,7 @@ async fn old_records(directory: &std::path::Path) {
 }
 
 /// The outcome of a request in one word: `done`, or the code of the error.
-fn outcome(answered: &Result<Value, ClientError>) -> String {
+pub(crate) fn outcome(answered: &Result<Value, ClientError>) -> String {
     match answered {
         Ok(result) => match ApiError::from_result(result) {
             Some(error) => error.code.to_string(),
@@ -158,7 +158,11 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         ResourceKind::Server => entry.uri.replace("{id}", "peer"),
         // This URI shows only calls of people, and the call is an agent's.
         ResourceKind::Approval => entry.uri.replace("{id}", approval),
-        ResourceKind::AgentPendingApprovals
+        ResourceKind::AgentInfo
+        | ResourceKind::AgentState
+        | ResourceKind::AgentSnapshot
+        | ResourceKind::AgentSession
+        | ResourceKind::AgentPendingApprovals
         | ResourceKind::AgentPastApprovals
         | ResourceKind::AgentPolicyState
         | ResourceKind::AgentPolicySource

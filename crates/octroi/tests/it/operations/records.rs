@@ -108,6 +108,11 @@ async fn every_change_leaves_one_record() {
     for (name, arguments) in [
         ("servers_toggle", json!({"name": "broken", "enabled": false})),
         ("agents_update", json!({"agent_id": "tester", "project": "house"})),
+        ("agents_create", json!({"agent_id": "short-lived", "owner": "ana"})),
+        ("agents_stop", json!({"agent_id": "short-lived", "reason": "it loops"})),
+        ("agents_boot", json!({"agent_id": "short-lived"})),
+        ("agents_abort", json!({"agent_id": "short-lived"})),
+        ("agents_delete", json!({"agent_id": "short-lived"})),
         ("specs_freeze", json!({"agent_id": "tester", "spec_hash": "h"})),
         ("agents_set_policy", json!({"agent_id": "other", "source": policy})),
         ("policy_set_global", json!({"source": policy})),
