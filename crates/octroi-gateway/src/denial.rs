@@ -95,6 +95,7 @@ pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
     let by = approval.decided_by.as_deref().unwrap_or("nobody");
     let reason = match (approval.state, &approval.decision_reason) {
         (ApprovalState::Expired | ApprovalState::Pending, _) => "nobody decided in time".to_owned(),
+        (ApprovalState::Cancelled, Some(reason)) => reason.clone(),
         (_, Some(reason)) => format!("{by} said no: {reason}"),
         (ApprovalState::DeniedAbort | ApprovalState::DeniedContinue, None) => format!("{by} said no"),
         (state, None) => format!("the approval is {}", state.as_str()),

@@ -144,6 +144,7 @@ impl Operation for AgentsUpdate {
         ErrorCode::NotFound,
         ErrorCode::InvalidArguments,
         ErrorCode::ManagedByFile,
+        ErrorCode::AdminsOnly,
         ErrorCode::StorageUnavailable,
     ];
     const IDEMPOTENT: bool = true;
