@@ -43,10 +43,11 @@ impl Pipeline {
             Method::Complete => Some(Completion::read(request.params, &target.subject)?),
             _ => None,
         };
-        let pausing = match (&target.provider, request.envelope.method()) {
-            (Provider::Builtin(_), _) => Pausing::Spares,
-            (_, Method::TasksGet | Method::TasksResult | Method::TasksCancel) => Pausing::Spares,
-            (Provider::Upstream(_), _) => Pausing::Stops,
+        let is_about_begun =
+            matches!(request.envelope.method(), Method::TasksGet | Method::TasksResult | Method::TasksCancel);
+        let pausing = match target.provider {
+            Provider::Upstream(_) if !is_about_begun => Pausing::Stops,
+            Provider::Upstream(_) | Provider::Builtin(_) => Pausing::Spares,
         };
         let held = target.held.as_deref();
         let decision = self.governance.decide_other(principal, pausing, key, is_enabled, held);
