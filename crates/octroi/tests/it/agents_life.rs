@@ -71,7 +71,7 @@ async fn a_paused_agent_calls_nothing_until_it_is_resumed() {
         assert!(denial(read_at_server).0.contains(why), "{era:?}");
         let tried = command(&gateway, 6, &["call", "peer.echo", "text=x", "--agent", "tester"]).await;
         assert!(tried.contains(why), "{tried}");
-        let explained = command(&gateway, 0, &["policy", "why", "peer.echo", "--agent", "tester"]).await;
+        let explained = command(&gateway, 6, &["policy", "why", "peer.echo", "--agent", "tester"]).await;
         assert!(explained.contains(why) && explained.contains("paused"), "{explained}");
         // It can find out what has happened; others are not concerned.
         let state = read(&agent, STATE).await;

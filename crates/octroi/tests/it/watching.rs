@@ -137,7 +137,9 @@ async fn subscriptions_that_a_server_does_not_have_are_refused_with_their_own_co
     let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
     let uri = {
         let listed = agent.request("resources/list", json!({})).await.expect("a list");
-        listed["resources"][0]["uri"].as_str().expect("a resource").to_owned()
+        let mut uris =
+            listed["resources"].as_array().into_iter().flatten().filter_map(|one| one["uri"].as_str());
+        uris.find(|uri| uri.starts_with("note:")).expect("a resource of the server").to_owned()
     };
     for (method, code, word) in [
         ("resources/subscribe", -32960, "subscribe_unsupported"),
