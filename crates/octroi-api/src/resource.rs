@@ -7,7 +7,7 @@ mod uri;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::access::{Access, AgentSetting, Face};
+use crate::access::{Access, Face};
 
 pub use change::{ResourceChange, Topic};
 pub use table::{PastApprovals, RESOURCES, ServersResource};
@@ -27,6 +27,10 @@ pub enum ResourceKind {
     AgentApproval,
     HeldPins,
     Agents,
+    AgentInfo,
+    AgentState,
+    AgentSnapshot,
+    AgentSession,
     Users,
     Tokens,
     ActivePolicy,
@@ -82,8 +86,6 @@ pub struct ResourceEntry {
     pub content: Content,
     /// Who may read and watch it.
     pub access: Access,
-    /// The setting without which agents do not have it.
-    pub agent_setting: Option<AgentSetting>,
     /// The topics that change it.
     pub changed_by: &'static [Topic],
 }

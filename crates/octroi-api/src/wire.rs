@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use octroi_core::agent::{Mode, Profile};
+use octroi_core::agent::{Mode, Profile, RunPhase, RunState};
 use octroi_core::approval::ApprovalState;
 use octroi_core::audit::{Kind, Ruling};
 use octroi_core::decision::Outcome;
@@ -111,6 +111,8 @@ words! {
     "the health" Health: Unknown Healthy Degraded Unhealthy;
     "the profile" Profile: Strict Guarded Open;
     "the mode" Mode: Planning Execution;
+    "the state" RunState: Idle Running Suspended;
+    "the phase" RunPhase: Idle WaitingTool WaitingApproval;
     "the outcome" Outcome: Pass Ask Deny;
     "the kind" PinKind: Server Tool Prompt Resource Template;
     "the pin policy" PinPolicy: Ask TrustFirst Strict;

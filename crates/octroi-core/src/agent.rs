@@ -63,6 +63,68 @@ impl Profile {
     }
 }
 
+/// What an agent is doing, as far as Octroi can see: its loop may run elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RunState {
+    /// Nothing of it is under way.
+    #[default]
+    Idle,
+    /// A call of it is being made.
+    Running,
+    /// It waits for a person, or a person has paused it.
+    Suspended,
+}
+
+impl RunState {
+    /// Its name in output.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Suspended => "suspended",
+        }
+    }
+}
+
+/// What an agent waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RunPhase {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// The answer of a tool.
+    WaitingTool,
+    /// The decision of a person about a call.
+    WaitingApproval,
+}
+
+impl RunPhase {
+    /// Its name in output.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::WaitingTool => "waiting_tool",
+            Self::WaitingApproval => "waiting_approval",
+        }
+    }
+}
+
+/// The state and the phase of an agent with so many calls under way, and so many that wait for a person.
+pub const fn run_state(n_running: u32, n_waiting: u64, is_paused: bool) -> (RunState, RunPhase) {
+    let phase = match (n_running, n_waiting) {
+        (0, 0) => RunPhase::Idle,
+        (0, _) => RunPhase::WaitingApproval,
+        (_, _) => RunPhase::WaitingTool,
+    };
+    let state = match phase {
+        _ if is_paused => RunState::Suspended,
+        RunPhase::Idle => RunState::Idle,
+        RunPhase::WaitingTool => RunState::Running,
+        RunPhase::WaitingApproval => RunState::Suspended,
+    };
+    (state, phase)
+}
+
 /// The state of an agent that the gates check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentContext {
@@ -92,6 +154,28 @@ impl Default for AgentContext {
             project: None,
             project_root: None,
             blacklist: DEFAULT_BLACKLIST.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_runs_waits_or_is_idle() {
+        for (n_running, n_waiting, is_paused, state, phase) in [
+            (0, 0, false, "idle", "idle"),
+            (2, 0, false, "running", "waiting_tool"),
+            (0, 1, false, "suspended", "waiting_approval"),
+            // It does something, so it does not wait for a person.
+            (1, 1, false, "running", "waiting_tool"),
+            (0, 0, true, "suspended", "idle"),
+            (1, 0, true, "suspended", "waiting_tool"),
+            (0, 3, true, "suspended", "waiting_approval"),
+        ] {
+            let (found, waits_for) = run_state(n_running, n_waiting, is_paused);
+            assert_eq!((found.as_str(), waits_for.as_str()), (state, phase), "{n_running} {n_waiting}");
         }
     }
 }

@@ -46,6 +46,8 @@ pub trait CustomGate: Send + Sync {
 
 /// Everything the gates need to know besides the call itself.
 pub struct Circumstances<'a> {
+    /// Who has paused the agent and why, if somebody has.
+    pub paused: Option<&'a str>,
     /// The server that the call goes to.
     pub server: &'a ServerKey,
     /// Why the server is switched off, if it is.
@@ -99,12 +101,16 @@ pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
 /// Decides about prompts, resources, completions and tasks. These never need approval.
 pub fn decide_other(
     server: &ServerKey,
+    paused: Option<&str>,
     switched_off: Option<&str>,
     held: Option<&str>,
     revision: u64,
 ) -> Decision {
     let mut walk = Walk { trace: Trace::new(revision), asks: Vec::new() };
-    let walked = walk.scope(switched_off).and_then(|()| walk.check(Gate::Pinning, held));
+    let walked = walk
+        .unless_paused(paused)
+        .and_then(|()| walk.scope(switched_off))
+        .and_then(|()| walk.check(Gate::Pinning, held));
     match walked {
         Err(stopped) => {
             let last = walk.trace.verdicts().last();
@@ -137,6 +143,7 @@ struct Walk {
 
 impl Walk {
     fn past_every_gate(&mut self, call: &Call<'_>, circumstances: &Circumstances<'_>) -> Result<(), Stopped> {
+        self.unless_paused(circumstances.paused)?;
         self.scope(circumstances.switched_off)?;
         self.check(Gate::Arguments, circumstances.invalid_arguments)?;
         self.check(Gate::Access, access::objection(call.tool, circumstances.access).as_deref())?;
@@ -146,6 +153,14 @@ impl Walk {
         self.check(Gate::Quota, circumstances.exceeded)?;
         self.trusted(call.tool);
         self.policies(call, circumstances.policies)
+    }
+
+    /// Before all gates. Nothing is written down of an agent that is not paused: almost none ever is.
+    fn unless_paused(&mut self, paused: Option<&str>) -> Result<(), Stopped> {
+        match paused {
+            None => Ok(()),
+            Some(reason) => self.deny(Gate::Paused, reason.to_owned()),
+        }
     }
 
     fn scope(&mut self, switched_off: Option<&str>) -> Result<(), Stopped> {

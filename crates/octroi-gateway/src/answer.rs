@@ -140,6 +140,14 @@ pub(crate) fn lost_by_restart(server: &ServerKey, method: &Method) -> Answer {
     failed_call(ErrorCode::OutcomeUnknown, message, server, method)
 }
 
+/// The answer to a call that a person cut off.
+pub(crate) fn aborted(server: &ServerKey, method: &Method, why: &str) -> Answer {
+    let message = format!(
+        "call to server `{server}` was aborted by {why}; the server was told to stop, and may have done part of it"
+    );
+    failed_call(ErrorCode::OutcomeUnknown, message, server, method)
+}
+
 fn failed_call(code: ErrorCode, message: String, server: &ServerKey, method: &Method) -> Answer {
     let error = ApiError::new(code, message).for_agent().with_detail("server", server.to_string());
     let request = if *method == Method::ToolsCall { RequestKind::ToolCall } else { RequestKind::Other };

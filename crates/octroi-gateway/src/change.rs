@@ -113,6 +113,27 @@ impl<T, E> PlannedChange<T, E> {
         });
         Self { applying, ..self }
     }
+
+    /// Maps the result of the change, with a look at what it led to.
+    pub fn and_then<U, F, R>(self, turn: impl FnOnce(T) -> R + Send + 'static) -> PlannedChange<U, F>
+    where
+        T: Send + 'static,
+        E: 'static,
+        F: From<E>,
+        R: Future<Output = Result<U, F>> + Send,
+    {
+        let Self { subject, before, after, filed_under, applying } = self;
+        PlannedChange {
+            subject,
+            before,
+            after,
+            filed_under,
+            applying: Box::pin(async move {
+                let made = applying.await?;
+                turn(made).await
+            }),
+        }
+    }
 }
 
 /// A change that is in the audit log. Only this can be applied, and only recording makes one.

@@ -95,6 +95,7 @@ pub(crate) fn not_approved(approval: &Approval, style: DenialStyle) -> Answer {
     let by = approval.decided_by.as_deref().unwrap_or("nobody");
     let reason = match (approval.state, &approval.decision_reason) {
         (ApprovalState::Expired | ApprovalState::Pending, _) => "nobody decided in time".to_owned(),
+        (ApprovalState::Cancelled, Some(reason)) => reason.clone(),
         (_, Some(reason)) => format!("{by} said no: {reason}"),
         (ApprovalState::DeniedAbort | ApprovalState::DeniedContinue, None) => format!("{by} said no"),
         (state, None) => format!("the approval is {}", state.as_str()),
@@ -187,6 +188,7 @@ fn failed_result(text: &str, error: &ApiError) -> Answer {
 /// What the caller can do about it, or a person.
 fn hint(gate: Gate) -> &'static str {
     match gate {
+        Gate::Paused => "a person can resume the agent with `octroi agents boot NAME`",
         Gate::Scope => "a person can switch the server on with `octroi enable NAME`",
         Gate::Arguments => "look at the tool's input schema",
         Gate::Access => {

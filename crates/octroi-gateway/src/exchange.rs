@@ -92,6 +92,16 @@ impl Exchanges {
         self.server_tasks.sweep(self.context.clock.now_ms());
     }
 
+    /// How many calls of an agent are open at a server that has asked the client something.
+    pub(crate) fn n_pending_of(&self, agent: &str) -> usize {
+        self.pending.count_of(agent)
+    }
+
+    /// Drops the pending calls of an agent, which cancels them.
+    pub(crate) fn abandon_of(&self, agent: &str) {
+        drop(self.pending.take_of(agent));
+    }
+
     /// Drops one pending call.
     pub(crate) fn abandon(&self, number: u64) {
         drop(self.pending.take(number));

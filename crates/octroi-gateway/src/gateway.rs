@@ -46,12 +46,14 @@ use crate::subscriptions::{Filter, Listener, Notice, Subscriber, Subscriptions};
 use crate::tasks::Tasks;
 use crate::view::View;
 
+mod agents;
 mod problems;
 mod recording;
 mod running;
 #[cfg(test)]
 mod tests;
 
+pub use agents::AgentWork;
 use problems::KnownProblems;
 
 /// How long remote servers may take to close their sessions, and the disk to write the rest.

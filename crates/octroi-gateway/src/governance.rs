@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use octroi_core::Principal;
-use octroi_core::agent::{AgentContext, Mode, Profile};
-use octroi_core::config::{AgentSpec, ApprovalsSection, DenialStyle, GateSpec, NotifySection, QuotaSpec};
+use octroi_core::agent::{AgentContext, Profile};
+use octroi_core::config::{ApprovalsSection, DenialStyle, GateSpec, NotifySection, QuotaSpec};
 use octroi_core::pin::NewTools;
 use octroi_core::policy::Policies;
 use octroi_core::tool::infer::InferenceRule;
-use octroi_store::{AgentRecord, Store};
+use octroi_store::{Store, StoreError};
 use octroi_upstream::Context;
+use tokio::sync::watch;
 use tracing::{error, warn};
 
 use crate::caller::Caller;
@@ -23,22 +24,30 @@ use crate::persistence::Persistence;
 use crate::pin_settings::PinSettings;
 use crate::subscriptions::Subscriptions;
 
+mod activity;
 mod agents;
 mod cedar;
 mod decide;
 mod elsewhere;
 mod gates;
+mod lifecycle;
 mod policies;
 mod proposals;
 mod quotas;
+mod standing;
 mod uses;
 
+pub use activity::AgentRun;
+pub(crate) use activity::{Activities, CallUnderWay};
 pub use agents::{AgentChange, AgentState, SpecChange};
-pub(crate) use decide::{CallToDecide, Considered, ReadArguments, SWITCHED_OFF};
+pub(crate) use decide::{CallToDecide, Considered, Pausing, ReadArguments, SWITCHED_OFF};
+pub use lifecycle::NewAgent;
 pub(crate) use policies::place;
 pub use policies::{PolicyFile, imagine, level_of};
 pub use proposals::{check_length, check_result};
 pub(crate) use quotas::{Counting, QuotaReservation, QuotaSubject};
+pub use standing::ConfiguredAgent;
+use standing::{Contexts, StoredAgents};
 pub(crate) use uses::Uses;
 
 /// The configuration of governance.
@@ -47,7 +56,7 @@ pub struct GovernanceSettings {
     /// The profile of agents without their own.
     pub profile: Profile,
     /// The configured agents.
-    pub agents: Vec<AgentSpec>,
+    pub agents: Vec<ConfiguredAgent>,
     /// How approvals work.
     pub approvals: ApprovalsSection,
     /// Who is told that a person is needed.
@@ -82,9 +91,11 @@ pub struct Governance {
     persistence: Option<Arc<Persistence>>,
     subscriptions: Arc<Subscriptions>,
     settings: ArcSwap<GovernanceSettings>,
-    /// Operator-set contexts of agents, which override the configuration.
-    agents: ArcSwap<HashMap<String, AgentRecord>>,
+    agents: ArcSwap<StoredAgents>,
     contexts: ArcSwap<Contexts>,
+    /// Wakes whatever waits until an agent is resumed.
+    pauses: watch::Sender<()>,
+    pub(crate) activities: Activities,
     pub(crate) policies: ArcSwap<Policies>,
     /// The tools that policies may refer to.
     catalogue: ArcSwap<Catalogue>,
@@ -94,12 +105,6 @@ pub struct Governance {
     quotas: quotas::Quotas,
     pub(crate) uses: Uses,
     identity: Arc<Identity>,
-}
-
-#[derive(Debug, Default)]
-struct Contexts {
-    by_agent: HashMap<Arc<str>, Arc<AgentContext>>,
-    others: Arc<AgentContext>,
 }
 
 impl Governance {
@@ -116,6 +121,8 @@ impl Governance {
             settings: ArcSwap::default(),
             agents: ArcSwap::default(),
             contexts: ArcSwap::default(),
+            pauses: watch::Sender::default(),
+            activities: Activities::new(context.clock.clone()),
             policies: ArcSwap::default(),
             catalogue: ArcSwap::default(),
             servers: ArcSwap::default(),
@@ -128,8 +135,8 @@ impl Governance {
 
     /// Restores the state of an earlier run. What cannot be read is reported, and nothing depends on it.
     pub(crate) async fn recall(self: &Arc<Self>, store: &Store) {
-        match store.agents().await {
-            Ok(agents) => self.set_agents(agents),
+        match self.read_agents(store).await {
+            Ok(()) => {}
             Err(error) => error!(%error, hint = %error.hint(), "agent settings could not be loaded"),
         }
         match store.tool_uses().await {
@@ -159,11 +166,13 @@ impl Governance {
         self.renew();
     }
 
-    /// Replaces the operator-set contexts of agents.
-    fn set_agents(&self, records: Vec<AgentRecord>) {
+    /// Reads what is stored of agents.
+    async fn read_agents(&self, store: &Store) -> Result<(), StoreError> {
+        let (records, former) = (store.agents().await?, store.former_agents().await?);
         let by_id = records.into_iter().map(|record| (record.id.clone(), record)).collect();
-        self.agents.store(Arc::new(by_id));
+        self.agents.store(Arc::new(StoredAgents { by_id, former }));
         self.renew();
+        Ok(())
     }
 
     /// Sets the servers that policies may refer to.
@@ -215,56 +224,5 @@ impl Governance {
     pub(crate) fn context_of(&self, agent: &str) -> Arc<AgentContext> {
         let contexts = self.contexts.load();
         Arc::clone(contexts.by_agent.get(agent).unwrap_or(&contexts.others))
-    }
-
-    fn renew(&self) {
-        let settings = self.settings.load();
-        let set = self.agents.load();
-        let others = AgentContext { profile: settings.profile, ..AgentContext::default() };
-        let mut by_agent: HashMap<Arc<str>, Arc<AgentContext>> = HashMap::new();
-        for agent in &settings.agents {
-            let mut context = agent.context(settings.profile);
-            if let Some(record) = set.get(&*agent.id) {
-                overlay(&mut context, record);
-            }
-            by_agent.insert(Arc::clone(&agent.id), Arc::new(context));
-        }
-        for (id, record) in
-            set.iter().filter(|(id, _)| !by_agent.contains_key(id.as_str())).collect::<Vec<_>>()
-        {
-            let mut context = others.clone();
-            overlay(&mut context, record);
-            by_agent.insert(id.as_str().into(), Arc::new(context));
-        }
-        self.contexts.store(Arc::new(Contexts { by_agent, others: Arc::new(others) }));
-        // The configuration names the owner of an agent, or else whoever created it.
-        let mut owners: HashMap<Arc<str>, Arc<str>> = HashMap::new();
-        for (id, record) in set.iter() {
-            owners.extend(record.owner.as_deref().map(|owner| (id.as_str().into(), owner.into())));
-        }
-        for agent in &settings.agents {
-            owners.extend(agent.owner.clone().map(|owner| (Arc::clone(&agent.id), owner)));
-        }
-        self.identity.set_owners(owners);
-    }
-}
-
-/// Operator settings override the configuration.
-fn overlay(context: &mut AgentContext, record: &AgentRecord) {
-    let text = |text: &Option<String>| text.as_deref().map(Arc::<str>::from);
-    if let Some(profile) = record.profile.as_deref().and_then(Profile::parse) {
-        context.profile = profile;
-    }
-    if let Some(mode) = record.mode.as_deref().and_then(Mode::parse) {
-        context.mode = mode;
-    }
-    context.project = text(&record.project).or(context.project.take());
-    context.project_root = text(&record.project_root).or(context.project_root.take());
-    if record.spec_hash.is_some() {
-        context.spec_hash = text(&record.spec_hash);
-        context.is_spec_frozen = record.spec_frozen_at_ms.is_some();
-    }
-    if let Some(blacklist) = &record.blacklist {
-        context.blacklist = blacklist.iter().map(|tag| tag.as_str().into()).collect();
     }
 }

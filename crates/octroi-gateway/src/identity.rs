@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use octroi_core::principal::{TokenEntries, TokenHash, hash_token};
+use octroi_core::principal::{TokenEntries, TokenEntry, TokenHash, TokenHolder, hash_token};
 use octroi_core::{Clock, Principal};
 use octroi_store::{Store, StoreError, TokenRecord, UserRecord};
 use octroi_upstream::Context;
@@ -134,7 +134,7 @@ impl Identity {
         self.sources.lock().user(name)
     }
 
-    /// The owner of an agent.
+    /// The owner of an agent, or of what is left of one that was removed.
     pub fn owner_of(&self, agent: &str) -> Arc<str> {
         self.snapshot.load().owner_of(agent)
     }
@@ -142,6 +142,11 @@ impl Identity {
     /// Sets the tokens of the configuration and of the data directory.
     pub fn set_entries(&self, entries: TokenEntries) {
         self.renew(|sources| sources.entries = entries);
+    }
+
+    /// Keeps changes of users, tokens and agents apart while it is held.
+    pub(crate) async fn changing(&self) -> tokio::sync::OwnedMutexGuard<()> {
+        Arc::clone(&self.changing).lock_owned().await
     }
 
     /// The agents that have tokens.
@@ -159,9 +164,23 @@ impl Identity {
         self.leases.ends()
     }
 
-    /// Sets the owners of agents; all others belong to the built-in administrator.
-    pub(crate) fn set_owners(&self, owners: HashMap<Arc<str>, Arc<str>>) {
-        self.renew(|sources| sources.owners = owners);
+    /// Whether the configuration or the data directory has a token of this agent.
+    pub(crate) fn is_in_entries(&self, agent: &str) -> bool {
+        let is_its = |entry: &TokenEntry| matches!(&entry.holder, TokenHolder::Agent(id) if **id == *agent);
+        self.sources.lock().entries.iter().any(|(_, entry)| is_its(entry))
+    }
+
+    /// Sets the owners of agents; all others belong to the built-in administrator. What is left of agents that were
+    /// removed belongs to their former owners.
+    pub(crate) fn set_owners(
+        &self,
+        owners: HashMap<Arc<str>, Arc<str>>,
+        former_owners: HashMap<Arc<str>, Arc<str>>,
+    ) {
+        self.renew(|sources| {
+            sources.owners = owners;
+            sources.former_owners = former_owners;
+        });
     }
 
     fn set_stored(&self, users: Vec<UserRecord>, tokens: Vec<TokenRecord>) {

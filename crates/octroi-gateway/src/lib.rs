@@ -54,10 +54,10 @@ pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi, Rendered};
 pub use change::{ChangeAuthor, ChangeRecord, FiledUnder, PlannedChange, RecordedChange};
 pub use earlier_state::has_earlier_state;
-pub use gateway::{Gateway, GatewayOptions, Processes, WaitingChanges};
+pub use gateway::{AgentWork, Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
-    AgentChange, AgentState, Governance, GovernanceSettings, PolicyFile, SpecChange, check_length,
-    check_result, imagine, level_of,
+    AgentChange, AgentRun, AgentState, ConfiguredAgent, Governance, GovernanceSettings, NewAgent, PolicyFile,
+    SpecChange, check_length, check_result, imagine, level_of,
 };
 pub use identity::{
     CreatedToken, Identity, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject, UserChange,
@@ -69,7 +69,7 @@ pub use inspector::{
 pub use lost_state::{Loss, OnLoss};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
-    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, Cipher, PolicyLevel,
+    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, Cipher, Pause, PolicyLevel,
     PolicyRecord, PolicyRefusal, PolicyStatus, StoreError,
 };
 pub use octroi_upstream::{

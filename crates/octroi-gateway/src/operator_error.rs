@@ -134,6 +134,19 @@ pub enum OperatorError {
     /// Another user has an agent with this id.
     #[error("the agent id `{0}` is taken")]
     AgentTaken(String),
+    /// There is an agent with this id already.
+    #[error("there is an agent `{0}` already")]
+    AgentExists(String),
+    /// The configuration has the agent, or sets this of it.
+    #[error("the configuration {}", in_file(.agent, *.key))]
+    AgentInFile {
+        /// The agent's id.
+        agent: String,
+        /// The key that its entry writes; `None` for the whole agent.
+        key: Option<&'static str>,
+        /// Where it is written.
+        place: String,
+    },
     /// There are no random numbers.
     #[error("the operating system gives no random numbers")]
     NoRandom,
@@ -193,11 +206,25 @@ impl OperatorError {
                 format!("`octroi agents` lists agents; `octroi token create --agent {agent}` makes this one, and a token for it")
             }
             Self::AgentTaken(_) => "choose another id".to_owned(),
+            Self::AgentExists(agent) => format!("`octroi agents set {agent}` changes it"),
+            Self::AgentInFile { key: Some(key), place, .. } => {
+                format!("change `{key}` in {place}: it takes effect within a second")
+            }
+            Self::AgentInFile { key: None, place, .. } => {
+                format!("take it out of {place}: it takes effect within a second")
+            }
             Self::NoRandom => "try again".to_owned(),
             Self::Unrecorded(error) => error.hint(),
             Self::NoStore => "run `octroi up`".to_owned(),
             Self::Store(error) => error.hint(),
         }
+    }
+}
+
+fn in_file(agent: &str, key: Option<&str>) -> String {
+    match key {
+        Some(key) => format!("sets `{key}` of agent `{agent}`"),
+        None => format!("has agent `{agent}`"),
     }
 }
 

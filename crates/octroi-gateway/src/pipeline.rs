@@ -1,5 +1,6 @@
 //! The pipeline of a request: resolve, decide, ask, record, call, record, answer.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,11 +11,9 @@ use octroi_core::decision::Denial;
 use octroi_core::{Decision, Permit, ServerKey};
 use octroi_mcp::json::Edit;
 use octroi_mcp::params::Params;
-use octroi_mcp::result::ResultView;
-use octroi_mcp::translate::{self, Sender};
+use octroi_mcp::translate::Sender;
 use octroi_mcp::{Envelope, Era, Method, RpcError};
 use octroi_upstream::Context;
-use serde_json::Value;
 use tracing::error;
 
 use crate::answer::{self, Answer};
@@ -28,13 +27,15 @@ use crate::governance::{CallToDecide, Counting, Governance, QuotaReservation};
 use crate::methods::{self, Route};
 use crate::outcome::RecordedOutcome;
 use crate::persistence::Persistence;
-use crate::provider::{BuiltinProvider, Provider};
+use crate::provider::Provider;
 use crate::registry::Registry;
 use crate::request_state::{self, Position, RequestState, Sealer};
 use crate::servers::{Servers, Target};
 use crate::tasks::{self, Tasks};
 use crate::view::View;
 
+mod abort;
+mod builtin;
 mod completion;
 mod lists;
 mod other;
@@ -42,6 +43,8 @@ mod quota;
 mod serve_task;
 mod subscribe;
 mod task_call;
+
+use abort::{unless_aborted, until_aborted};
 
 /// Everything that a request passes through.
 pub(crate) struct Pipeline {
@@ -239,8 +242,14 @@ impl Pipeline {
         let call = self.identify(request, target, tool)?;
         let decision = self.governance.decide(call.to_decide(), &call.context).await;
         let mut granted = self.ask(&call, decision).await?;
+        // From here on it can be aborted.
+        let run = self.governance.activities.begin(&request.caller.principal, call.now_ms);
+        let aborted = until_aborted(run.as_ref());
         let record = self.record_begin(&call, &mut granted).await?;
-        let (answer, outcome) = self.make(&call, &record, &granted).await;
+        let (answer, outcome) = {
+            let making = pin!(self.make(&call, &record, &granted));
+            unless_aborted(request, target, run.as_ref(), making, aborted).await
+        };
         let word = granted.word.take().filter(|_| outcome != RecordedOutcome::InputRequired);
         self.record_end(record, granted, outcome, &answer).await;
         Ok(match word {
@@ -427,40 +436,6 @@ impl Pipeline {
         }
         .run()
         .await
-    }
-
-    /// Serves a call of Octroi's own tools.
-    async fn serve(
-        &self,
-        request: Request<'_>,
-        target: &Target,
-        builtin: &Arc<dyn BuiltinProvider>,
-        permit: &Permit,
-    ) -> (Answer, RecordedOutcome) {
-        let Request { caller, envelope, params, .. } = request;
-        let served = match (&target.subject.name, &target.subject.uri) {
-            (Some(tool), _) => {
-                let arguments = params.arguments().and_then(|json| serde_json::from_slice(&json).ok());
-                let arguments = arguments.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-                builtin.call(permit, caller, tool, arguments).await
-            }
-            (None, Some(uri)) => builtin.read(permit, caller, uri).await,
-            (None, None) => Err(RpcError::method_not_found(envelope.method().as_str())),
-        };
-        match served {
-            Err(error) => (error.into(), RecordedOutcome::Failed),
-            Ok(result) => {
-                let outcome = if result["isError"] == true {
-                    RecordedOutcome::ToolError
-                } else {
-                    RecordedOutcome::Completed
-                };
-                let result = Bytes::from(result.to_string());
-                let view = ResultView::read(&result);
-                let result = translate::result(&view, Era::Legacy, caller.era, envelope.method(), None, None);
-                (Answer::Result(result), outcome)
-            }
-        }
     }
 
     /// Records how the call went.

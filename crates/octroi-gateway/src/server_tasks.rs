@@ -18,7 +18,14 @@ const TASKS_MAX_EACH: usize = 1_000;
 /// The tasks of servers, and their owners.
 #[derive(Debug, Default)]
 pub(crate) struct ServerTasks {
-    by_owner: Mutex<HashMap<Arc<str>, HashMap<TaskKey, i64>>>,
+    by_owner: Mutex<HashMap<Arc<str>, OwnTasks>>,
+}
+
+#[derive(Debug)]
+struct OwnTasks {
+    owner: Principal,
+    /// When each was last used.
+    used_at_ms: HashMap<TaskKey, i64>,
 }
 
 /// A task: its server, and its id there.
@@ -31,9 +38,12 @@ impl ServerTasks {
         let mut by_owner = self.by_owner.lock();
         let key: TaskKey = (server.clone(), id.into());
         for tasks in by_owner.values_mut() {
-            tasks.remove(&key);
+            tasks.used_at_ms.remove(&key);
         }
-        let own = by_owner.entry(Arc::clone(owner.id())).or_default();
+        let own = by_owner
+            .entry(Arc::clone(owner.id()))
+            .or_insert_with(|| OwnTasks { owner: owner.clone(), used_at_ms: HashMap::new() });
+        let own = &mut own.used_at_ms;
         if own.len() >= TASKS_MAX_EACH {
             let oldest = own.iter().min_by_key(|(_, used_at_ms)| **used_at_ms).map(|(key, _)| key.clone());
             oldest.and_then(|key| own.remove(&key));
@@ -44,7 +54,9 @@ impl ServerTasks {
     /// Whether a task belongs to this principal.
     pub(crate) fn is_of(&self, server: &ServerKey, id: &str, principal: &Principal, now_ms: i64) -> bool {
         let mut by_owner = self.by_owner.lock();
-        let used = by_owner.get_mut(principal.id()).and_then(|own| own.get_mut(&(server.clone(), id.into())));
+        let used = by_owner
+            .get_mut(principal.id())
+            .and_then(|own| own.used_at_ms.get_mut(&(server.clone(), id.into())));
         match used {
             Some(used_at_ms) => {
                 *used_at_ms = now_ms;
@@ -58,9 +70,20 @@ impl ServerTasks {
     pub(crate) fn sweep(&self, now_ms: i64) {
         let kept_ms = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         self.by_owner.lock().retain(|_, own| {
-            own.retain(|_, used_at_ms| now_ms.saturating_sub(*used_at_ms) < kept_ms);
-            !own.is_empty()
+            own.used_at_ms.retain(|_, used_at_ms| now_ms.saturating_sub(*used_at_ms) < kept_ms);
+            !own.used_at_ms.is_empty()
         });
+    }
+
+    /// The tasks of an agent, with the principal that each belongs to.
+    pub(crate) fn of_agent(&self, agent: &str) -> Vec<(Principal, ServerKey, Box<str>)> {
+        let by_owner = self.by_owner.lock();
+        let own = by_owner.values().filter(|own| own.owner.agent_id().is_some_and(|id| **id == *agent));
+        let each = |own: &OwnTasks| {
+            let task = |(server, id): &TaskKey| (own.owner.clone(), server.clone(), id.clone());
+            own.used_at_ms.keys().map(task).collect::<Vec<_>>()
+        };
+        own.flat_map(each).collect()
     }
 }
 
@@ -98,6 +121,7 @@ mod tests {
             tasks.begin(&server, &number.to_string(), &other, number);
         }
         assert!(tasks.is_of(&server, "kept", &one, 1) && tasks.is_of(&server, "4999", &other, 1));
-        assert_eq!(tasks.by_owner.lock()[other.id()].len(), TASKS_MAX_EACH);
+        assert_eq!(tasks.by_owner.lock()[other.id()].used_at_ms.len(), TASKS_MAX_EACH);
+        assert_eq!(tasks.of_agent("local"), [(one, server, "kept".into())]);
     }
 }

@@ -8,8 +8,8 @@ use octroi_core::ServerKey;
 use octroi_core::audit::{Entry, Kind};
 use octroi_core::pin::{PinKey, PinKind};
 use octroi_store::{
-    AgentRecord, CanonicalJson, KeptOut, ManagedBy, Pause, PinRecord, PolicyDraft, PolicyLevel, Store,
-    StoreError,
+    AgentRecord, CanonicalJson, FormerAgent, KeptOut, ManagedBy, Pause, PinRecord, PolicyDraft, PolicyLevel,
+    Store, StoreError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -62,6 +62,8 @@ pub(crate) enum SnapshotItem {
         at_ms: i64,
         by: String,
     },
+    /// An agent that was removed, whose id stays reserved.
+    FormerAgent { id: String, owner: Option<String>, at_ms: i64, by: String },
     /// A server that an operator enabled or disabled.
     Switch { server: String, enabled: bool },
 }
@@ -106,6 +108,12 @@ pub(crate) async fn read_state(
         });
     }
     items.extend(store.agents().await?.into_iter().map(agent_item));
+    items.extend(store.former_agents().await?.into_iter().map(|former| SnapshotItem::FormerAgent {
+        id: former.id,
+        owner: former.owner,
+        at_ms: former.removed_at_ms,
+        by: former.removed_by,
+    }));
     for server in store.servers().await? {
         if let Some(enabled) = server.enabled_override {
             items.push(SnapshotItem::Switch { server: server.key.to_string(), enabled });
@@ -294,6 +302,9 @@ async fn write_item(
                 rebuilt.n_agents += 1;
             }
         }
+        SnapshotItem::FormerAgent { id, owner, at_ms: removed_at_ms, by: removed_by } => {
+            store.remove_agent(&FormerAgent { id, owner, removed_at_ms, removed_by }).await?;
+        }
         SnapshotItem::Switch { server, enabled } => {
             let Some(key) = ServerKey::parse(&server) else { return Ok(()) };
             // The next start records its real definition.
@@ -358,6 +369,7 @@ fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
         SnapshotItem::Pin { .. }
         | SnapshotItem::KeptOut { .. }
         | SnapshotItem::Policy { .. }
+        | SnapshotItem::FormerAgent { .. }
         | SnapshotItem::Switch { .. } => None,
     }
 }

@@ -210,6 +210,12 @@ impl Subscriptions {
         own.map(|listener| 1 + listener.watched.lock().len()).sum()
     }
 
+    /// How many clients of an agent listen.
+    pub(crate) fn n_clients_of(&self, agent: &str) -> usize {
+        let all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
+        all.iter().filter(|listener| listener.agent() == Some(agent)).count()
+    }
+
     fn interested(&self, server: &ServerKey) -> Vec<Arc<Listener>> {
         let mut all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
         // After the lock: dropping the last reference to a listener takes it again.

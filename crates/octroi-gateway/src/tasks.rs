@@ -66,6 +66,8 @@ pub(crate) struct Tasks {
 
 struct KeptTask {
     principal: Arc<str>,
+    /// The agent that called, if it is one.
+    agent: Option<Arc<str>>,
     created_at_ms: i64,
     updated_at_ms: i64,
     keep_until_ms: i64,
@@ -175,6 +177,7 @@ impl Tasks {
         let signals = Signals::default();
         let task = KeptTask {
             principal: Arc::clone(principal.id()),
+            agent: principal.agent_id().cloned(),
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
             keep_until_ms: approval.expires_at_ms.saturating_add(milliseconds(KEPT)),
@@ -231,6 +234,27 @@ impl Tasks {
         self.set(approval, TaskState::Over(TaskEnd::Cancelled), now_ms);
         if let Some(task) = self.kept.lock().get(approval) {
             task.signals.cancelled.cancel();
+        }
+    }
+
+    /// How many tasks of an agent are not settled.
+    pub(crate) fn n_open_of(&self, agent: &str) -> usize {
+        let kept = self.kept.lock();
+        kept.values().filter(|task| task.agent.as_deref() == Some(agent) && !task.is_settled()).count()
+    }
+
+    /// Ends the tasks of an agent, and with them their calls.
+    pub(crate) fn abort_of(&self, agent: &str, end: &dyn Fn() -> TaskEnd, now_ms: i64) {
+        let kept = self.kept.lock();
+        let is_open = |task: &KeptTask| task.agent.as_deref() == Some(agent) && !task.is_settled();
+        let open = kept.iter().filter(|(_, task)| is_open(task)).map(|(id, _)| id.clone());
+        let open: Vec<String> = open.collect();
+        drop(kept);
+        for approval in open {
+            self.set(&approval, TaskState::Over(end()), now_ms);
+            if let Some(task) = self.kept.lock().get(&approval) {
+                task.signals.cancelled.cancel();
+            }
         }
     }
 

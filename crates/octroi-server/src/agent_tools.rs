@@ -1,4 +1,5 @@
-//! Octroi's own tools for agents, listed among the tools of servers: proposing policies for themselves.
+//! Octroi's own tools and resources for agents, listed among those of servers: proposing policies for themselves, and
+//! reading what is their own.
 //!
 //! A call of one of these tools passes the gates and is recorded like every call, and then goes to the
 //! dispatcher that also performs the operations of people.
@@ -118,13 +119,16 @@ mod tests {
         assert_eq!(names, ["policy_propose", "policy_withdraw", "policy_check"]);
         let uris: Vec<_> = offered.resources.iter().map(|one| one["uri"].as_str().unwrap()).collect();
         assert_eq!(uris, ["resource://approval-policy/policy", "resource://approval-policy/policy.py"]);
-        assert_eq!(offered.templates.len(), 4);
+        assert_eq!(offered.templates.len(), 11);
         assert!(offered.reserved_names.iter().any(|name| name == "servers_list"));
         for (uri, is_theirs) in [
             ("resource://approval-policy/policy", true),
             ("resource://approval-policy/proposals/7", true),
             ("resource://agents/coder/policy/state", true),
-            ("resource://agents/coder/approvals/pending", false),
+            ("resource://agents/coder/approvals/pending", true),
+            ("resource://agents/coder/state", true),
+            ("resource://agents/list", false),
+            ("resource://approvals/pending", false),
             ("resource://servers/list", false),
             ("file:///a", false),
         ] {

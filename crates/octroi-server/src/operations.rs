@@ -22,7 +22,10 @@ use std::sync::LazyLock;
 use octroi_api::Face;
 use octroi_api::operations as api;
 
-pub(crate) use agents::list as list_agents;
+pub(crate) use agents::{
+    all as all_agents, one as agent, session as agent_session, snapshot as agent_snapshot,
+    status as agent_status,
+};
 pub(crate) use approvals::{
     LISTED_MAX, PENDING_MAX, describe as describe_approval, describe_briefly as describe_listed_approval,
 };
@@ -73,8 +76,13 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::pins::PinsLock>(pins::lock),
         read::<api::agents::AgentsList>(agents::list),
         read::<api::agents::AgentsGet>(agents::get),
+        change::<api::agents::AgentsCreate>(agents::create),
         change::<api::agents::AgentsUpdate>(agents::update),
         change::<api::agents::SpecsFreeze>(agents::freeze_spec),
+        change::<api::agents::AgentsStop>(agents::stop),
+        change::<api::agents::AgentsBoot>(agents::boot),
+        change::<api::agents::AgentsAbort>(agents::abort),
+        change::<api::agents::AgentsDelete>(agents::delete),
         read::<api::users::UsersList>(users::list),
         change::<api::users::UsersAdd>(users::add),
         change::<api::users::UsersUpdate>(users::update),

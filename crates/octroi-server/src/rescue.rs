@@ -97,6 +97,7 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::ChangedAgain { .. }
         | OperatorError::UserExists(_)
         | OperatorError::AgentTaken(_)
+        | OperatorError::AgentExists(_)
         | OperatorError::TokenEnded { .. } => ErrorCode::Conflict,
         OperatorError::Arguments(_)
         | OperatorError::Unrememberable(_)
@@ -106,6 +107,7 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::Token(_) => ErrorCode::InvalidArguments,
         OperatorError::PolicyInFile { .. }
         | OperatorError::UserInFile(_)
+        | OperatorError::AgentInFile { .. }
         | OperatorError::TokenInFile { .. } => ErrorCode::ManagedByFile,
         OperatorError::NoRandom => ErrorCode::InternalError,
         OperatorError::Policy { problem, .. } => of_policy(problem),

@@ -43,7 +43,11 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
         ResourceUri::HeldPins => {
             one(uri, &operations::list_pins(context, ListPinsRequest::default()).await?)?
         }
-        ResourceUri::Agents => one(uri, &operations::list_agents(context, NoArguments {}).await?)?,
+        ResourceUri::Agents => one(uri, &operations::all_agents(context).await?)?,
+        ResourceUri::AgentInfo(agent) => one(uri, &operations::agent(context, agent).await?)?,
+        ResourceUri::AgentState(agent) => one(uri, &operations::agent_status(context, agent).await?)?,
+        ResourceUri::AgentSnapshot(agent) => one(uri, &operations::agent_snapshot(context, agent).await?)?,
+        ResourceUri::AgentSession(agent) => one(uri, &operations::agent_session(context, agent))?,
         ResourceUri::Users => one(uri, &operations::list_users(context, NoArguments {}).await?)?,
         ResourceUri::Tokens => {
             one(uri, &operations::list_tokens(context, ListTokensRequest::default()).await?)?

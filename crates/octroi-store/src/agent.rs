@@ -44,6 +44,19 @@ pub struct Pause {
     pub reason: Option<String>,
 }
 
+/// An agent that was removed. Its id stays reserved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormerAgent {
+    /// The agent's id.
+    pub id: String,
+    /// The user it belonged to; the built-in administrator if there is none.
+    pub owner: Option<String>,
+    /// When it was removed.
+    pub removed_at_ms: i64,
+    /// Who removed it.
+    pub removed_by: String,
+}
+
 /// One use of a tool by an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolUse {

@@ -63,4 +63,6 @@ pub enum ApprovalPart {
     Pending,
     /// All others.
     History,
+    /// Approvals that wait for a decision, or for their call after it.
+    Open,
 }

@@ -21,7 +21,7 @@ mod sqlite;
 mod store;
 mod user;
 
-pub use agent::{AgentRecord, Pause, ToolUse, ToolUses};
+pub use agent::{AgentRecord, FormerAgent, Pause, ToolUse, ToolUses};
 pub use approval::{ApprovalFilter, ApprovalPart, PendingLimits, Requested, TooManyPending};
 pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow, KnownLog};
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};

@@ -1,7 +1,9 @@
 //! The gateway's governance settings, from the configuration.
 
 use octroi_core::config::compare::CompleteConfig;
-use octroi_gateway::{GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
+use octroi_core::config::{Config, Setting};
+use octroi_core::syntax::Origin;
+use octroi_gateway::{ConfiguredAgent, GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
 
 use crate::config::level::{AGENT, FLOOR};
 
@@ -15,7 +17,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
     });
     GovernanceSettings {
         profile: settings.policy.profile,
-        agents: settings.agents.clone(),
+        agents: agents(settings),
         approvals: settings.approvals.clone(),
         notify: settings.notify.clone(),
         pins: PinSettings {
@@ -38,6 +40,22 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
         list_wait: Some(settings.mcp.list_wait),
         health_retention: settings.mcp.health_retention,
     }
+}
+
+/// The agents, with what their entries write and where.
+fn agents(settings: &Config) -> Vec<ConfiguredAgent> {
+    let entries = settings.agents.iter().zip(&settings.effective.agents);
+    let agents = entries.map(|(spec, shown)| {
+        let is_written = |setting: &&Setting| match setting.name {
+            // Without one of its own, an agent shows the one of `[policy]`.
+            "profile" => spec.profile.is_some(),
+            _ => setting.origin != Origin::Default,
+        };
+        let written = shown.iter().filter(is_written);
+        let written = written.map(|setting| (setting.name, setting.origin.to_string())).collect();
+        ConfiguredAgent { spec: spec.clone(), written }
+    });
+    agents.collect()
 }
 
 fn level_of(level: &str) -> PolicyLevel {

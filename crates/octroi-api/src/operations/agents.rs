@@ -1,4 +1,7 @@
-//! Operations on agents: the settings that decide about their calls.
+//! Operations on agents: creating and removing them, what decides about their calls, and pausing them.
+
+mod lifecycle;
+mod shapes;
 
 use octroi_core::agent::{Mode, Profile};
 use octroi_core::audit::Kind;
@@ -11,40 +14,27 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
+pub use lifecycle::{
+    AbortedWork, AgentReasonRequest, AgentsAbort, AgentsBoot, AgentsCreate, AgentsDelete, AgentsStop,
+    CreateAgentRequest,
+};
+pub use shapes::{
+    Agent, AgentActivity, AgentCapabilities, AgentPause, AgentRunning, AgentServer, AgentSession,
+    AgentSettings, AgentSnapshot, AgentStatus,
+};
+
 /// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AgentsList>(),
     OperationEntry::of::<AgentsGet>(),
+    OperationEntry::of::<AgentsCreate>(),
     OperationEntry::of::<AgentsUpdate>(),
     OperationEntry::of::<SpecsFreeze>(),
+    OperationEntry::of::<AgentsStop>(),
+    OperationEntry::of::<AgentsBoot>(),
+    OperationEntry::of::<AgentsAbort>(),
+    OperationEntry::of::<AgentsDelete>(),
 ];
-
-/// An agent and its settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Agent {
-    /// Its id
-    pub id: String,
-    /// How strict the gates are with it
-    pub profile: Wire<Profile>,
-    /// Whether it may act or only read
-    pub mode: Wire<Mode>,
-    /// The project it works on
-    pub project: Option<String>,
-    /// The directory of the project
-    pub project_root: Option<String>,
-    /// The hash of its specification
-    pub spec_hash: Option<String>,
-    /// Whether the specification is frozen
-    pub spec_frozen: bool,
-    /// Side effects that it must not have
-    pub blacklist: Vec<String>,
-    /// Whether it is in the configuration
-    pub configured: bool,
-    /// When its settings were last changed, apart from the configuration
-    pub set_at: Option<String>,
-    /// Who changed them
-    pub set_by: Option<String>,
-}
 
 /// Lists all agents.
 pub struct AgentsList;
@@ -111,6 +101,12 @@ pub struct AgentsUpdate;
 pub struct UpdateAgentRequest {
     /// The agent
     pub agent_id: String,
+    /// Its title for people; empty removes it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The user it belongs to from now on; only administrators hand agents over
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// How strict the gates are
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Wire<Profile>>,
@@ -140,12 +136,17 @@ impl Operation for AgentsUpdate {
 
     const NAME: &'static str = "agents_update";
     const TITLE: &'static str = "Change an agent's settings";
-    const DESCRIPTION: &'static str =
-        "Change settings of an agent. They take effect with its next call; omitted settings stay unchanged.";
+    const DESCRIPTION: &'static str = "Change settings of an agent. They take effect with its next call; omitted settings stay unchanged. What the \
+         agent's entry in the configuration writes is changed there.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AgentChanged };
-    const ERRORS: &'static [ErrorCode] =
-        &[ErrorCode::NotFound, ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
+    const ERRORS: &'static [ErrorCode] = &[
+        ErrorCode::NotFound,
+        ErrorCode::InvalidArguments,
+        ErrorCode::ManagedByFile,
+        ErrorCode::AdminsOnly,
+        ErrorCode::StorageUnavailable,
+    ];
     const IDEMPOTENT: bool = true;
 
     fn object(request: &UpdateAgentRequest) -> ObjectRef<'_> {
@@ -176,8 +177,12 @@ impl Operation for SpecsFreeze {
         "Freeze an agent's specification by its hash, so that it may act on it.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::AgentChanged };
-    const ERRORS: &'static [ErrorCode] =
-        &[ErrorCode::NotFound, ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
+    const ERRORS: &'static [ErrorCode] = &[
+        ErrorCode::NotFound,
+        ErrorCode::InvalidArguments,
+        ErrorCode::ManagedByFile,
+        ErrorCode::StorageUnavailable,
+    ];
     const IDEMPOTENT: bool = true;
 
     fn object(request: &FreezeSpecRequest) -> ObjectRef<'_> {

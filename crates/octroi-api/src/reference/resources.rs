@@ -30,14 +30,10 @@ pub fn resources() -> String {
         };
         // The shapes are on the other page; most of them are answers of operations too.
         let content = content.replace("](#", "](reference-operations.md#");
-        let setting = match resource.agent_setting {
-            Some(setting) => format!(" (agents with `{}`)", setting.as_str()),
-            None => String::new(),
-        };
         let topics: Vec<&str> = resource.changed_by.iter().copied().map(Topic::about).collect();
         let _ = writeln!(
             page,
-            "| `{}` | {} | {content} | {}{setting} | {} |",
+            "| `{}` | {} | {content} | {} | {} |",
             resource.uri,
             cell(resource.description),
             resource.access.sentence(),

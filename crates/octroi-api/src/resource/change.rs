@@ -15,7 +15,7 @@ pub enum Topic {
     Approvals,
     /// A definition was quarantined, accepted, rejected or forgotten.
     Pins,
-    /// The settings of an agent changed.
+    /// An agent was created, changed or removed, or began or ended something.
     Agents,
     /// The policies in effect changed.
     Policies,
@@ -48,7 +48,7 @@ impl Topic {
             Self::Tools => "tools are added, removed or changed",
             Self::Approvals => "an approval is requested, decided, used or cancelled",
             Self::Pins => "a definition is quarantined, accepted, rejected or forgotten",
-            Self::Agents => "the settings of an agent change",
+            Self::Agents => "an agent is created, changed or removed, or begins or ends something",
             Self::Policies => "the policies in effect change",
             Self::Proposals => "a policy is proposed, decided, or changed",
             Self::Users => "a user or a token is added, changed or removed",
@@ -78,8 +78,11 @@ pub enum ResourceChange<'a> {
     },
     /// Of quarantined definitions.
     Pins,
-    /// Of settings of agents.
-    Agents,
+    /// Of an agent: its settings, or what it does.
+    Agent {
+        /// Its id.
+        agent: &'a str,
+    },
     /// Of the policies in effect.
     Policies,
     /// Of one policy, proposed or set.
@@ -103,7 +106,7 @@ impl ResourceChange<'_> {
             Self::Tools => Topic::Tools,
             Self::Approval { .. } | Self::Approvals { .. } => Topic::Approvals,
             Self::Pins => Topic::Pins,
-            Self::Agents => Topic::Agents,
+            Self::Agent { .. } => Topic::Agents,
             Self::Policies => Topic::Policies,
             Self::Policy { .. } => Topic::Proposals,
             Self::Users => Topic::Users,
@@ -137,7 +140,16 @@ impl ResourceChange<'_> {
                 uris
             }
             Self::Pins => vec![ResourceUri::HeldPins],
-            Self::Agents => vec![ResourceUri::Agents],
+            Self::Agent { agent } => {
+                let agent = || agent.to_owned();
+                vec![
+                    ResourceUri::Agents,
+                    ResourceUri::AgentInfo(agent()),
+                    ResourceUri::AgentState(agent()),
+                    ResourceUri::AgentSnapshot(agent()),
+                    ResourceUri::AgentSession(agent()),
+                ]
+            }
             Self::Policies => vec![ResourceUri::ActivePolicy, ResourceUri::ActivePolicyAlias],
             Self::Policy { id, agent } => {
                 let mut uris = vec![ResourceUri::Proposal(id)];

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::change::Topic;
 use super::{Content, ResourceEntry, ResourceKind};
-use crate::access::{Access, AgentSetting};
-use crate::operations::agents::AgentList;
+use crate::access::Access;
+use crate::operations::agents::{Agent, AgentSession, AgentSnapshot, AgentStatus};
 use crate::operations::approvals::Approval;
 use crate::operations::audit::AuditRecords;
 use crate::operations::health::HealthByServer;
@@ -32,10 +32,12 @@ pub struct ServersResource {
 pub struct PastApprovals {
     /// The agent
     pub agent_id: String,
-    /// The number of these approvals
+    /// Those that are decided or over, newest first
+    pub timeline: Vec<Approval>,
+    /// Those that wait for a decision, newest first
+    pub pending: Vec<Approval>,
+    /// The number of those that are decided or over
     pub count: u64,
-    /// The approvals, newest first
-    pub approvals: Vec<Approval>,
 }
 
 const fn json<T: JsonSchema>() -> Content {
@@ -51,17 +53,7 @@ const fn of_people(
     changed_by: &'static [Topic],
 ) -> ResourceEntry {
     let (name, title) = names;
-    ResourceEntry {
-        kind,
-        uri,
-        name,
-        title,
-        description,
-        content,
-        access: Access::People,
-        agent_setting: None,
-        changed_by,
-    }
+    ResourceEntry { kind, uri, name, title, description, content, access: Access::People, changed_by }
 }
 
 impl ResourceEntry {
@@ -71,16 +63,15 @@ impl ResourceEntry {
         self
     }
 
-    /// Lets agents read their own, if they may propose policies.
+    /// Lets agents read their own.
     const fn or_own_agent(mut self) -> Self {
         self.access = Access::PeopleAndOwnAgent;
-        self.agent_setting = Some(AgentSetting::Proposals);
         self
     }
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 19] = [
+pub static RESOURCES: [ResourceEntry; 23] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
@@ -128,15 +119,17 @@ pub static RESOURCES: [ResourceEntry; 19] = [
         "The calls of an agent that are pending approval",
         Content::JsonItems(SchemaGenerator::subschema_for::<Approval>),
         &[Topic::Approvals],
-    ),
+    )
+    .or_own_agent(),
     of_people(
         ResourceKind::AgentPastApprovals,
         "resource://agents/{agent_id}/approvals/history",
         ("past approvals of an agent", "Past approvals of an agent"),
-        "The newest hundred of an agent's calls that needed approval",
+        "An agent's calls that needed approval: the newest hundred, and those that wait",
         json::<PastApprovals>(),
         &[Topic::Approvals],
-    ),
+    )
+    .or_own_agent(),
     of_people(
         ResourceKind::AgentApproval,
         "resource://agents/{agent_id}/approvals/{id}",
@@ -144,7 +137,8 @@ pub static RESOURCES: [ResourceEntry; 19] = [
         "One call that needs or needed approval",
         json::<Approval>(),
         &[Topic::Approvals],
-    ),
+    )
+    .or_own_agent(),
     of_people(
         ResourceKind::HeldPins,
         "resource://pins/held",
@@ -157,10 +151,46 @@ pub static RESOURCES: [ResourceEntry; 19] = [
         ResourceKind::Agents,
         "resource://agents/list",
         ("agents", "Agents"),
-        "All agents and their settings",
-        json::<AgentList>(),
+        "All agents, their settings and what they are doing",
+        json::<Vec<Agent>>(),
         &[Topic::Agents],
     ),
+    of_people(
+        ResourceKind::AgentInfo,
+        "resource://agents/{agent_id}/info",
+        ("agent", "Agent"),
+        "One agent, its settings and what it is doing",
+        json::<Agent>(),
+        &[Topic::Agents],
+    )
+    .or_own_agent(),
+    of_people(
+        ResourceKind::AgentState,
+        "resource://agents/{agent_id}/state",
+        ("agent-state", "State of an agent"),
+        "Whether an agent is idle, running or suspended, and since when",
+        json::<AgentStatus>(),
+        &[Topic::Agents],
+    )
+    .or_own_agent(),
+    of_people(
+        ResourceKind::AgentSnapshot,
+        "resource://agents/{agent_id}/snapshot",
+        ("agent-snapshot", "Snapshot of an agent"),
+        "Everything about an agent: settings, what it is doing, waiting calls, servers",
+        json::<AgentSnapshot>(),
+        &[Topic::Agents],
+    )
+    .or_own_agent(),
+    of_people(
+        ResourceKind::AgentSession,
+        "resource://agents/{agent_id}/session/state",
+        ("agent-session", "Session of an agent"),
+        "Whether clients of an agent are connected, and what it is doing",
+        json::<AgentSession>(),
+        &[Topic::Agents],
+    )
+    .or_own_agent(),
     of_people(
         ResourceKind::Users,
         "resource://users/list",

@@ -38,6 +38,14 @@ pub enum ResourceUri {
     HeldPins,
     /// All agents.
     Agents,
+    /// About an agent, by its id.
+    AgentInfo(String),
+    /// The state of an agent, by its id.
+    AgentState(String),
+    /// Everything about an agent, by its id.
+    AgentSnapshot(String),
+    /// The session of an agent, by its id.
+    AgentSession(String),
     /// All users.
     Users,
     /// All tokens.
@@ -85,6 +93,10 @@ impl ResourceUri {
             ResourceKind::AgentApproval => Self::AgentApproval { agent: text(0)?, id: text(1)? },
             ResourceKind::HeldPins => Self::HeldPins,
             ResourceKind::Agents => Self::Agents,
+            ResourceKind::AgentInfo => Self::AgentInfo(text(0)?),
+            ResourceKind::AgentState => Self::AgentState(text(0)?),
+            ResourceKind::AgentSnapshot => Self::AgentSnapshot(text(0)?),
+            ResourceKind::AgentSession => Self::AgentSession(text(0)?),
             ResourceKind::Users => Self::Users,
             ResourceKind::Tokens => Self::Tokens,
             ResourceKind::ActivePolicy => Self::ActivePolicy,
@@ -112,6 +124,10 @@ impl ResourceUri {
             }
             Self::HeldPins => (ResourceKind::HeldPins, vec![]),
             Self::Agents => (ResourceKind::Agents, vec![]),
+            Self::AgentInfo(agent) => (ResourceKind::AgentInfo, vec![agent.clone()]),
+            Self::AgentState(agent) => (ResourceKind::AgentState, vec![agent.clone()]),
+            Self::AgentSnapshot(agent) => (ResourceKind::AgentSnapshot, vec![agent.clone()]),
+            Self::AgentSession(agent) => (ResourceKind::AgentSession, vec![agent.clone()]),
             Self::Users => (ResourceKind::Users, vec![]),
             Self::Tokens => (ResourceKind::Tokens, vec![]),
             Self::ActivePolicy => (ResourceKind::ActivePolicy, vec![]),
@@ -133,7 +149,11 @@ impl ResourceUri {
     pub fn object(&self) -> ObjectRef<'_> {
         match self {
             Self::Server(key) => ObjectRef::Server(key.name.as_str()),
-            Self::AgentPendingApprovals(agent)
+            Self::AgentInfo(agent)
+            | Self::AgentState(agent)
+            | Self::AgentSnapshot(agent)
+            | Self::AgentSession(agent)
+            | Self::AgentPendingApprovals(agent)
             | Self::AgentPastApprovals(agent)
             | Self::AgentPolicyState(agent)
             | Self::AgentPolicySource(agent)

@@ -26,7 +26,7 @@ fn names_are_unique_where_they_are_seen() {
 /// A lost operation would break other programs.
 #[test]
 fn everything_that_can_be_done() {
-    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 58);
+    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 63);
     expect_test::expect![[r#"
         servers_list
         servers_get
@@ -53,8 +53,13 @@ fn everything_that_can_be_done() {
         pins_lock
         agents_list
         agents_get
+        agents_create
         agents_update
         specs_freeze
+        agents_stop
+        agents_boot
+        agents_abort
+        agents_delete
         users_list
         users_add
         users_update
@@ -130,8 +135,13 @@ fn whatever_changes_something_is_recorded() {
         pins_accept pin_changed
         pins_reject pin_changed
         pins_forget pin_changed
+        agents_create agent_changed
         agents_update agent_changed
         specs_freeze agent_changed
+        agents_stop agent_changed
+        agents_boot agent_changed
+        agents_abort agent_changed
+        agents_delete agent_changed
         users_add user_changed
         users_update user_changed
         users_remove user_changed

@@ -38,6 +38,12 @@ fn uris() {
         ("resource://agents/coder/approvals/", None),
         ("resource://pins/held", Some(ResourceUri::HeldPins)),
         ("resource://agents/list", Some(ResourceUri::Agents)),
+        ("resource://agents/coder/info", Some(ResourceUri::AgentInfo(agent()))),
+        ("resource://agents/coder/state", Some(ResourceUri::AgentState(agent()))),
+        ("resource://agents/coder/snapshot", Some(ResourceUri::AgentSnapshot(agent()))),
+        ("resource://agents/coder/session/state", Some(ResourceUri::AgentSession(agent()))),
+        ("resource://agents/coder/session/", None),
+        ("resource://agents//info", None),
         ("resource://approval-policy/policy", Some(ResourceUri::ActivePolicy)),
         ("resource://approval-policy/policy.py", Some(ResourceUri::ActivePolicyAlias)),
         ("resource://approval-policy/policy/", None),
@@ -68,7 +74,9 @@ fn every_resource_is_declared_in_full() {
         assert!(!entry.title.is_empty() && !entry.description.is_empty(), "{}", entry.uri);
         assert!(!entry.changed_by.is_empty(), "{}", entry.uri);
         assert!(entry.has_face(Face::Management), "{}", entry.uri);
-        assert_eq!(entry.has_face(Face::Agent), entry.agent_setting.is_some(), "{}", entry.uri);
+        // Whatever is about one agent is also for that agent.
+        let is_own = entry.uri.starts_with("resource://agents/{agent_id}/");
+        assert!(!is_own || entry.has_face(Face::Agent), "{}", entry.uri);
         let example = entry.uri.replace("{agent_id}", "coder").replace("{id}", "7");
         let parsed = ResourceUri::parse(&example).unwrap_or_else(|| panic!("{example} should be known"));
         assert_eq!(parsed.entry().kind, entry.kind, "{example}");
@@ -91,7 +99,7 @@ fn changes_report_what_the_table_says() {
         ResourceChange::Approval { id: "ap_1", agent: None },
         ResourceChange::Approvals { agent: Some("coder") },
         ResourceChange::Pins,
-        ResourceChange::Agents,
+        ResourceChange::Agent { agent: "coder" },
         ResourceChange::Policies,
         ResourceChange::Policy { id: 7, agent: Some("coder") },
         ResourceChange::Policy { id: 7, agent: None },
@@ -149,6 +157,10 @@ fn any_uri() -> impl Strategy<Value = ResourceUri> {
         (agent, id).prop_map(|(agent, id)| ResourceUri::AgentApproval { agent, id }),
         agent.prop_map(ResourceUri::AgentPendingApprovals),
         agent.prop_map(ResourceUri::AgentPastApprovals),
+        agent.prop_map(ResourceUri::AgentInfo),
+        agent.prop_map(ResourceUri::AgentState),
+        agent.prop_map(ResourceUri::AgentSnapshot),
+        agent.prop_map(ResourceUri::AgentSession),
         agent.prop_map(ResourceUri::AgentPolicyState),
         agent.prop_map(ResourceUri::AgentPolicySource),
         agent.prop_map(ResourceUri::AgentProposals),

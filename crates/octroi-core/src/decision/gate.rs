@@ -6,6 +6,8 @@ use crate::tool::{Risk, ToolDescriptor};
 /// One step of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gate {
+    /// Whether a person has paused the agent. In no trace of an agent that is not paused.
+    Paused,
     /// Whether this principal may see the server, and the server is enabled.
     Scope,
     /// Whether the arguments match the tool's schema.
@@ -48,6 +50,7 @@ impl Gate {
     /// Its name in output and records.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Paused => "paused",
             Self::Scope => "scope",
             Self::Arguments => "arguments",
             Self::Access => "access",
@@ -103,7 +106,8 @@ pub(super) fn objection(
         Gate::AdminToken => {
             (tool.requires_admin && !has_admin_token).then(|| "Tool requires admin_token".to_owned())
         }
-        Gate::Scope
+        Gate::Paused
+        | Gate::Scope
         | Gate::Arguments
         | Gate::Access
         | Gate::Pinning

@@ -39,7 +39,7 @@ pub(super) fn of_verdict(verdict: &Verdict, call: &Call<'_>, is_abort: bool) -> 
     let profile = context.profile.as_str();
     match verdict.gate {
         // The caller can correct them, so the details matter and nothing else.
-        Gate::Arguments | Gate::Person | Gate::Profile => words.to_owned(),
+        Gate::Arguments | Gate::Paused | Gate::Person | Gate::Profile => words.to_owned(),
         Gate::Scope | Gate::Quota => format!("{name} was not called: {words}"),
         Gate::Access => format!("{}; the configuration denies it: {words}", effect_of(tool)),
         Gate::Disabled => match &tool.off_because {

@@ -23,6 +23,7 @@ struct Scene {
     access: ToolAccess,
     held: Option<&'static str>,
     custom: Vec<CustomVerdict>,
+    paused: Option<&'static str>,
     switched_off: Option<&'static str>,
     invalid: Option<&'static str>,
     exceeded: Option<&'static str>,
@@ -54,6 +55,7 @@ impl Scene {
             access: ToolAccess::default(),
             held: None,
             custom: Vec::new(),
+            paused: None,
             switched_off: None,
             invalid: None,
             exceeded: None,
@@ -91,6 +93,7 @@ impl Scene {
         call.has_admin_token = self.has_admin_token;
         let circumstances = Circumstances {
             server: &server,
+            paused: self.paused,
             switched_off: self.switched_off,
             invalid_arguments: self.invalid,
             access: &self.access,
@@ -191,6 +194,7 @@ fn the_six_gates_in_their_order() {
 fn the_first_denial_ends_the_way() {
     let mut scene = Scene::new(Profile::Strict, Risk::Critical, &["payments"]);
     scene.tool.requires_admin = true;
+    scene.paused = Some("agent `coder` was paused by ana: it loops");
     scene.switched_off = Some("server `fs` is switched off");
     scene.invalid = Some("`path` is missing");
     scene.access.deny_tools = vec!["t*".into()];
@@ -207,6 +211,7 @@ fn the_first_denial_ends_the_way() {
         );
         gates.push(denial.gate.as_str());
         match denial.gate {
+            Gate::Paused => scene.paused = None,
             Gate::Scope => scene.switched_off = None,
             Gate::Arguments => scene.invalid = None,
             Gate::Access => scene.access.deny_tools.clear(),
@@ -220,6 +225,7 @@ fn the_first_denial_ends_the_way() {
         }
     }
     let expected = [
+        "paused",
         "scope",
         "arguments",
         "access",
@@ -396,14 +402,15 @@ fn a_trace_names_every_gate() {
 #[test]
 fn what_is_no_tool_call_needs_the_server_on_and_the_definition_approved() {
     let server = ServerKey::parse("fs").unwrap();
-    let describe = |off, held| match decide_other(&server, off, held, 1) {
+    let describe = |paused, off, held| match decide_other(&server, paused, off, held, 1) {
         Decision::Allow(_) => "allow".to_owned(),
         Decision::Ask(_) => "ask".to_owned(),
         Decision::Deny(denial) => denial.reason,
     };
-    assert_eq!(describe(None, None), "allow");
-    assert_eq!(describe(Some("off"), None), "off");
-    assert_eq!(describe(None, Some("changed")), "changed");
+    assert_eq!(describe(None, None, None), "allow");
+    assert_eq!(describe(None, Some("off"), None), "off");
+    assert_eq!(describe(None, None, Some("changed")), "changed");
+    assert_eq!(describe(Some("paused by ana"), Some("off"), None), "paused by ana");
 }
 
 /// A permit is for one tool of one server, or for requests of one server that call no tool.
@@ -414,7 +421,7 @@ fn what_a_permit_covers() {
         Decision::Ask(_) | Decision::Deny(_) => panic!("it is allowed"),
     };
     let for_tool = permit_of(Scene::new(Profile::Open, Risk::Low, &[]).decide());
-    let for_others = permit_of(decide_other(&ServerKey::parse("fs").unwrap(), None, None, 1));
+    let for_others = permit_of(decide_other(&ServerKey::parse("fs").unwrap(), None, None, None, 1));
     for (server, tool, by_tool, by_others) in [
         ("fs", Some("touch"), true, false),
         ("fs", Some("Touch"), false, false),

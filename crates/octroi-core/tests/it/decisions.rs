@@ -141,6 +141,7 @@ fn decided(scene: &Scene) -> u8 {
     call.has_admin_token = scene.has_admin_token;
     let circumstances = Circumstances {
         server: &server,
+        paused: None,
         switched_off: None,
         invalid_arguments: None,
         access: &ToolAccess::default(),

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use octroi_api::ResourceChange;
 use octroi_core::approval::{Approval, ApprovalState};
 use octroi_core::audit::{Actor, ActorKind, Kind, Ruling};
-use octroi_store::Store;
+use octroi_store::{ApprovalFilter, ApprovalPart, Store};
 use serde_json::json;
 use tracing::{error, warn};
 
 use super::{Approvals, milliseconds};
 use crate::alerts::{Alert, WaitingCall};
+use crate::operator_error::OperatorError;
+
+/// The most approvals of one agent that are looked at; many times what `max_pending` allows.
+const OPEN_MAX: u32 = 10_000;
 
 impl Approvals {
     /// Restores the state of an earlier run: calls that were in progress then count as interrupted.
@@ -86,16 +90,47 @@ impl Approvals {
         Ok(())
     }
 
+    /// Cancels what an agent still waits for: approvals that are pending, and those that no call has used.
+    pub(crate) async fn cancel_open_of(
+        &self,
+        agent: &str,
+        reason: &str,
+    ) -> Result<(), octroi_store::StoreError> {
+        let Some(persistence) = &self.persistence else {
+            return Ok(());
+        };
+        let filter = ApprovalFilter { part: ApprovalPart::Open, agent: Some(agent.to_owned()) };
+        for approval in persistence.store().approvals(&filter, None, OPEN_MAX).await? {
+            self.cancel(&approval.id, reason).await?;
+        }
+        Ok(())
+    }
+
+    /// How many calls of an agent wait for approval, or were approved and not made yet.
+    pub(crate) async fn n_open_of(&self, agent: &str) -> Result<usize, OperatorError> {
+        let filter = ApprovalFilter { part: ApprovalPart::Open, agent: Some(agent.to_owned()) };
+        Ok(self.list(&filter, OPEN_MAX).await?.len())
+    }
+
     /// Wakes the waiters of an approval, and notifies its subscribers.
     pub(super) fn settled(&self, approval: &Approval) {
         self.waiting.wake(&approval.id);
         let agent = approval.binding.agent.as_deref();
         self.subscriptions.announce(&ResourceChange::Approval { id: &approval.id, agent });
+        self.announce_agent(agent);
     }
 
     /// Notifies subscribers that approvals changed.
     pub(super) fn announce(&self, agent: Option<&str>) {
         self.subscriptions.announce(&ResourceChange::Approvals { agent });
+        self.announce_agent(agent);
+    }
+
+    /// An agent waits for a person, or no longer.
+    fn announce_agent(&self, agent: Option<&str>) {
+        if let Some(agent) = agent {
+            self.subscriptions.announce(&ResourceChange::Agent { agent });
+        }
     }
 
     /// Tells people that a call waits, or what became of it.

@@ -111,6 +111,19 @@ impl Approvals {
         self.governance.reserve(call, asking.context)
     }
 
+    /// The denial of a call whose agent is paused.
+    fn paused(&self, asking: &CallToApprove<'_>) -> Option<Denial> {
+        let agent = asking.caller.principal.agent_id()?;
+        self.governance.paused(agent)?;
+        let arguments = asking.params.arguments();
+        let call = asking.to_decide(arguments.as_deref(), self.now_ms());
+        match self.governance.decide_with(call, asking.context, &[]) {
+            Decision::Deny(denial) => Some(denial),
+            // Resumed in this moment.
+            Decision::Allow(_) | Decision::Ask(_) => None,
+        }
+    }
+
     /// Uses up a grant and creates its permit. Quotas come first: a grant whose call exceeds a quota stays
     /// valid.
     pub(super) async fn claim(
@@ -124,6 +137,10 @@ impl Approvals {
         if !self.governance.identity().is_valid(&asking.caller.principal) {
             self.record_revoked(&Initiator::of_caller(asking.caller), asking.tool.descriptor.id.as_str());
             return Ok(refuse(asking, denial::revoked()));
+        }
+        // Somebody may have paused the agent while the call waited. The approval stays for later.
+        if let Some(denial) = self.paused(asking) {
+            return Ok(Settled::Denied(denial));
         }
         let reservation = match self.reserve(asking) {
             Ok(reservation) => reservation,

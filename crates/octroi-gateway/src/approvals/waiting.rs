@@ -106,18 +106,27 @@ impl Approvals {
         });
         let mut n_sent = 0_u32;
         let lease = self.governance.identity().lease(&asking.caller.principal);
+        let agent = asking.caller.principal.agent_id().map(|agent| &**agent).unwrap_or_default();
         loop {
             let current = store.approval(&approval.id).await?;
             let current = current.unwrap_or_else(|| approval.clone());
-            let is_open = current.state == ApprovalState::Pending && !current.is_due(self.now_ms());
-            if !is_open || now() >= deadline {
+            let is_paused = self.governance.paused(agent).is_some();
+            let is_waiting = match current.state {
+                ApprovalState::Pending => true,
+                // While its agent is paused, it is not made.
+                ApprovalState::Approved => is_paused,
+                _ => false,
+            };
+            if !is_waiting || current.is_due(self.now_ms()) || now() >= deadline {
                 return Ok(current);
             }
             tokio::select! {
                 biased;
                 // The caller is refused when it tries to use the approval.
                 () = lease.cancelled() => return Ok(current),
-                _ = decided.changed() => {}
+                // The sender is gone once it is decided.
+                _ = decided.changed(), if current.state == ApprovalState::Pending => {}
+                () = self.governance.until_resumed(agent), if is_paused => {}
                 () = tokio::time::sleep_until(deadline.min(now() + PROGRESS_EVERY)) => {
                     n_sent += 1;
                     send_progress(asking, &approval.id, self.page_for(asking.caller, &approval.id).as_deref(), n_sent);

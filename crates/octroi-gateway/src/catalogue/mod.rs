@@ -41,6 +41,7 @@ pub struct Catalogue {
     /// Alternative spellings; two entries if a spelling could refer to two tools.
     aliases: HashMap<String, Vec<String>>,
     merged: Rendered,
+    of_agents: Rendered,
     proposing: Rendered,
     single: HashMap<ServerKey, Rendered>,
     /// Tools under their own names that have arguments in headers; few have.
@@ -109,6 +110,7 @@ impl Catalogue {
             offers.iter().map(|(name, offer)| (name.clone(), Arc::clone(&offer.visible))).collect();
         catalogue.merged = render::merged(&servers, &tools, &prompts);
         catalogue.proposing = catalogue.merged.with_own(builtins);
+        catalogue.of_agents = catalogue.proposing.without_own_tools();
         catalogue.single =
             servers.iter().map(|(name, lists)| (name.clone(), render::single(lists))).collect();
         for (name, lists) in &servers {
@@ -140,7 +142,12 @@ impl Catalogue {
         &self.merged
     }
 
-    /// The rendered lists of all servers, plus Octroi's own for agents that may propose policies.
+    /// The rendered lists of all servers, plus what agents can read of their own.
+    pub(crate) fn of_agents(&self) -> &Rendered {
+        &self.of_agents
+    }
+
+    /// The same, plus the tools of agents that may propose policies.
     pub(crate) fn proposing(&self) -> &Rendered {
         &self.proposing
     }

@@ -45,6 +45,12 @@ impl Rendered {
         Self { lists: self.lists.clone(), own }
     }
 
+    /// The same without Octroi's own tools.
+    pub(super) fn without_own_tools(&self) -> Self {
+        let [_, prompts, resources, templates] = self.own.clone();
+        Self { lists: self.lists.clone(), own: [Bytes::new(), prompts, resources, templates] }
+    }
+
     fn of(lists: [Vec<Bytes>; 4]) -> Self {
         Self { lists: lists.map(|items| join(&items)), own: Default::default() }
     }

@@ -112,6 +112,7 @@ impl Exchange<'_> {
         let questions = vec![(asked.key.clone(), question)];
         let pending = PendingExchange {
             principal: Arc::clone(self.caller.principal.id()),
+            agent: self.caller.principal.agent_id().cloned(),
             call,
             connection,
             questions,

@@ -18,6 +18,8 @@ const PENDING_MAX_EACH: usize = 100;
 /// A pending call, and the questions it waits for.
 pub(crate) struct PendingExchange {
     pub(crate) principal: Arc<str>,
+    /// The agent that calls, if it is one.
+    pub(crate) agent: Option<Arc<str>>,
     pub(crate) call: LiveCall,
     pub(crate) connection: Arc<Connection>,
     pub(crate) questions: Vec<(String, ServerQuestion)>,
@@ -51,6 +53,20 @@ impl PendingExchanges {
     /// Removes a call; `None` if it is gone.
     pub(crate) fn take(&self, number: u64) -> Option<PendingExchange> {
         self.calls.lock().remove(&number).map(|(_, pending)| pending)
+    }
+
+    /// Removes the calls of an agent.
+    pub(crate) fn take_of(&self, agent: &str) -> Vec<PendingExchange> {
+        let mut calls = self.calls.lock();
+        let is_its = |pending: &PendingExchange| pending.agent.as_deref() == Some(agent);
+        let own = calls.extract_if(|_, (_, pending)| is_its(pending));
+        own.map(|(_, (_, pending))| pending).collect()
+    }
+
+    /// The number of calls of an agent.
+    pub(crate) fn count_of(&self, agent: &str) -> usize {
+        let calls = self.calls.lock();
+        calls.values().filter(|(_, pending)| pending.agent.as_deref() == Some(agent)).count()
     }
 
     /// Drops calls that waited too long, which refuses their questions and cancels them.

@@ -15,10 +15,16 @@ impl Gateway {
     pub(super) fn start_tasks(self: &Arc<Self>) {
         let (tasks, shutdown) = (&self.context.tasks, || self.context.shutdown.clone());
         tasks.spawn("deliver-notices", Arc::clone(&self.subscriptions).deliver(shutdown()));
+        tasks.spawn("agent-states", Arc::clone(self).announce_agents());
         tasks.spawn("notify", Arc::clone(&self.notifier).run(self.subscriptions.alerts()));
         tasks.spawn("sweep", Arc::clone(self).look_after());
         tasks.spawn("tokens", Arc::clone(&self.identity).look_after(shutdown()));
         tasks.spawn("ended-tokens", Arc::clone(&self.approvals).follow_ended_tokens());
+    }
+
+    /// Tells subscribers what agents do.
+    async fn announce_agents(self: Arc<Self>) {
+        self.governance.activities.announce(&self.subscriptions, &self.context.shutdown).await;
     }
 
     /// Periodic maintenance, until the gateway ends.

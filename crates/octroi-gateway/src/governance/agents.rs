@@ -1,20 +1,22 @@
-//! The context of agents, and how operators change it.
+//! The agents, and how people change their settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use octroi_api::ResourceChange;
 use octroi_core::Principal;
 use octroi_core::agent::{AgentContext, Mode, Profile};
-use octroi_store::{AgentRecord, Store};
+use octroi_store::{AgentRecord, Pause, Store};
 use serde_json::{Value, json};
 
 use super::Governance;
-use crate::change::PlannedChange;
+use super::activity::AgentRun;
+use crate::change::{FiledUnder, PlannedChange};
 use crate::operator_error::{OperatorError, must_be_person};
 
 const LONGEST_ID: usize = 64;
+const LONGEST_TITLE: usize = 100;
 
 /// An agent and the context that its calls are decided with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +27,14 @@ pub struct AgentState {
     pub context: AgentContext,
     /// Whether the configuration has an entry for it.
     pub is_configured: bool,
+    /// Its title for people.
+    pub title: Option<String>,
+    /// The user it belongs to.
+    pub owner: Arc<str>,
+    /// When and by whom it was created, if somebody created it.
+    pub created: Option<(i64, String)>,
+    /// Who paused it, if it is paused.
+    pub paused: Option<Pause>,
     /// When and by whom its context was last changed, besides the configuration.
     pub set: Option<(i64, String)>,
 }
@@ -32,6 +42,10 @@ pub struct AgentState {
 /// A change of an agent's context; fields that are `None` stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentChange {
+    /// The title for people; an empty text removes it.
+    pub title: Option<String>,
+    /// The user it belongs to from now on.
+    pub owner: Option<String>,
     /// The strictness profile of the gates.
     pub profile: Option<Profile>,
     /// Planning or execution.
@@ -60,33 +74,41 @@ impl Governance {
     /// by id.
     pub async fn agents(&self) -> Result<Vec<AgentState>, OperatorError> {
         let records = self.store()?.agents().await?;
-        let configured = self.configured_agents();
-        let mut ids: BTreeSet<String> = configured.clone();
+        let mut ids: BTreeSet<String> = self.configured_agents();
         ids.extend(records.iter().map(|record| record.id.clone()));
         ids.extend(self.identity.agents().iter().map(ToString::to_string));
-        ids.extend(self.uses.agents());
-        let state = |id: String| AgentState {
-            context: AgentContext::clone(&self.context_of(&id)),
-            is_configured: configured.contains(&id),
-            set: records
-                .iter()
-                .find(|record| record.id == id)
-                .map(|record| (record.updated_at_ms, record.updated_by.clone())),
-            id,
-        };
-        Ok(ids.into_iter().map(state).collect())
+        ids.extend(self.uses.agents().into_iter().filter(|id| !self.was_removed(id)));
+        let mut records: HashMap<String, AgentRecord> =
+            records.into_iter().map(|record| (record.id.clone(), record)).collect();
+        Ok(ids.into_iter().map(|id| self.state_of(&id, records.remove(&id))).collect())
+    }
+
+    fn state_of(&self, id: &str, record: Option<AgentRecord>) -> AgentState {
+        let set = record.as_ref().map(|record| (record.updated_at_ms, record.updated_by.clone()));
+        let (title, created, paused) =
+            record.map(|record| (record.title, record.created, record.paused)).unwrap_or_default();
+        AgentState {
+            id: id.to_owned(),
+            context: AgentContext::clone(&self.context_of(id)),
+            is_configured: self.entry_of(id).is_some(),
+            title,
+            owner: self.identity.owner_of(id),
+            created,
+            paused,
+            set,
+        }
     }
 
     /// One agent. An unknown one has the default context.
     pub async fn agent(&self, id: &str) -> Result<AgentState, OperatorError> {
         let id = valid(id)?;
         let record = self.store()?.agent(id).await?;
-        Ok(AgentState {
-            id: id.to_owned(),
-            context: AgentContext::clone(&self.context_of(id)),
-            is_configured: self.configured_agents().contains(id),
-            set: record.map(|record| (record.updated_at_ms, record.updated_by)),
-        })
+        Ok(self.state_of(id, record))
+    }
+
+    /// What an agent is doing now.
+    pub fn agent_run(&self, id: &str) -> AgentRun {
+        self.activities.of(id)
     }
 
     /// Changes the context of an agent. It takes effect with its next call.
@@ -98,93 +120,128 @@ impl Governance {
     ) -> Result<PlannedChange<AgentState, OperatorError>, OperatorError> {
         must_be_person(by)?;
         let id = valid(id)?;
+        self.refuse_written(id, &change)?;
+        self.refuse_stranger(change.owner.as_deref())?;
+        let context = self.context_of(id);
+        let now_ms = self.now_ms();
+        let apply =
+            |record: &mut AgentRecord| apply(record, change, &context, now_ms).map_err(OperatorError::Agent);
+        self.plan(id, "agent_set", by, apply).await
+    }
+
+    /// Plans a change of what is stored of an agent.
+    pub(super) async fn plan(
+        self: &Arc<Self>,
+        id: &str,
+        what: &'static str,
+        by: &Principal,
+        change: impl FnOnce(&mut AgentRecord) -> Result<(), OperatorError>,
+    ) -> Result<PlannedChange<AgentState, OperatorError>, OperatorError> {
+        let id = valid(id)?;
         if !self.knows_agent(id) {
             return Err(OperatorError::UnknownAgent(id.to_owned()));
         }
         let before = self.store()?.agent(id).await?;
         let mut record =
             before.clone().unwrap_or_else(|| AgentRecord { id: id.to_owned(), ..AgentRecord::default() });
-        let now_ms = self.now_ms();
-        apply(&mut record, change, &self.context_of(id), now_ms).map_err(OperatorError::Agent)?;
-        record.updated_at_ms = now_ms;
+        change(&mut record)?;
+        record.updated_at_ms = self.now_ms();
         record.updated_by = by.id().to_string();
         let (before, after) = (before.as_ref().map_or(Value::Null, described), described(&record));
         let governance = Arc::clone(self);
-        Ok(PlannedChange::new(json!({"change": "agent_set", "agent": id}), before, after, async move {
-            let store = governance.store()?;
-            store.save_agent(&record).await?;
-            governance.set_agents(store.agents().await?);
-            governance.subscriptions.announce(&ResourceChange::Agents);
-            governance.agent(&record.id).await
-        }))
-    }
-
-    /// Plans to create an agent with the default settings. It belongs to whoever creates it.
-    pub fn plan_agent(
-        self: &Arc<Self>,
-        id: &str,
-        by: &Principal,
-    ) -> Result<PlannedChange<(), OperatorError>, OperatorError> {
-        let id = valid(id)?;
-        let now_ms = self.now_ms();
-        let record = AgentRecord {
-            id: id.to_owned(),
-            owner: Some(by.user().to_string()),
-            created: Some((now_ms, by.id().to_string())),
-            updated_at_ms: now_ms,
-            updated_by: by.id().to_string(),
-            ..AgentRecord::default()
-        };
-        let after = json!({"owner": record.owner});
-        let subject = json!({"change": "agent_created", "agent": id});
-        let governance = Arc::clone(self);
-        Ok(PlannedChange::new(subject, Value::Null, after, async move {
+        let change = PlannedChange::new(json!({"change": what, "agent": id}), before, after, async move {
             governance.store()?.save_agent(&record).await?;
-            governance.reread_agents().await
-        }))
+            governance.reread_agents(std::slice::from_ref(&record.id)).await?;
+            governance.agent(&record.id).await
+        });
+        Ok(change.filed_under(filed_under(id)))
     }
 
-    /// Reads the stored agents again after some were written or removed.
-    pub async fn reread_agents(&self) -> Result<(), OperatorError> {
-        self.set_agents(self.store()?.agents().await?);
-        self.subscriptions.announce(&ResourceChange::Agents);
+    /// Refuses to set what the agent's entry in the configuration writes.
+    fn refuse_written(&self, id: &str, change: &AgentChange) -> Result<(), OperatorError> {
+        let Some(entry) = self.entry_of(id) else { return Ok(()) };
+        let set = [
+            ("profile", change.profile.is_some()),
+            ("mode", change.mode.is_some()),
+            ("project", change.project.is_some()),
+            ("project_root", change.project_root.is_some()),
+            ("spec_hash", change.spec.is_some()),
+            ("blacklist", change.blacklist.is_some()),
+            ("owner", change.owner.is_some()),
+        ];
+        let written =
+            set.into_iter().find_map(|(key, is_set)| Some((key, entry.place_of(key).filter(|_| is_set)?)));
+        match written {
+            None => Ok(()),
+            Some((key, place)) => Err(OperatorError::AgentInFile {
+                agent: id.to_owned(),
+                key: Some(key),
+                place: place.to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses an owner who is no user.
+    pub(super) fn refuse_stranger(&self, owner: Option<&str>) -> Result<(), OperatorError> {
+        match owner.filter(|owner| self.identity.user(owner).is_none()) {
+            None => Ok(()),
+            Some(owner) => Err(OperatorError::UnknownUser(owner.to_owned())),
+        }
+    }
+
+    /// Reads the stored agents again after these were written or removed.
+    pub(super) async fn reread_agents(&self, changed: &[String]) -> Result<(), OperatorError> {
+        self.read_agents(self.store()?).await?;
+        for agent in changed {
+            self.subscriptions.announce(&ResourceChange::Agent { agent });
+        }
         Ok(())
     }
 
     /// The agents that belong to a user, by id.
     pub fn agents_of(&self, user: &str) -> Vec<String> {
         let mut ids: BTreeSet<String> = self.configured_agents();
-        ids.extend(self.agents.load().keys().cloned());
+        ids.extend(self.agents.load().by_id.keys().cloned());
         ids.extend(self.identity.agents().iter().map(ToString::to_string));
         ids.into_iter().filter(|id| *self.identity.owner_of(id) == *user).collect()
     }
 
     /// Whether there is such an agent: it is configured, has a token or settings, or has called a tool.
     pub fn knows_agent(&self, id: &str) -> bool {
-        self.settings().agents.iter().any(|agent| *agent.id == *id)
-            || self.agents.load().contains_key(id)
+        self.settings().agents.iter().any(|agent| *agent.spec.id == *id)
+            || self.agents.load().by_id.contains_key(id)
             || self.identity.agents().contains(id)
-            || self.uses.agents().iter().any(|agent| agent == id)
+            // A call may have been counted while its agent was removed.
+            || (self.uses.agents().iter().any(|agent| agent == id) && !self.was_removed(id))
     }
 
-    fn store(&self) -> Result<&Store, OperatorError> {
+    pub(super) fn store(&self) -> Result<&Store, OperatorError> {
         Ok(self.persistence.as_ref().ok_or(OperatorError::NoStore)?.store())
     }
 
     fn configured_agents(&self) -> BTreeSet<String> {
-        self.settings().agents.iter().map(|agent| agent.id.to_string()).collect()
+        self.settings().agents.iter().map(|agent| agent.spec.id.to_string()).collect()
     }
 }
 
-fn valid(id: &str) -> Result<&str, OperatorError> {
+pub(super) fn valid(id: &str) -> Result<&str, OperatorError> {
     let is_fine = (1..=LONGEST_ID).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
     if is_fine { Ok(id) } else { Err(OperatorError::Agent(format!("`{id}` is not the id of an agent"))) }
 }
 
-/// The operator-set context, for the record of a change.
-fn described(record: &AgentRecord) -> Value {
+/// Where the audit log files what is done about an agent.
+pub(super) fn filed_under(agent: &str) -> FiledUnder {
+    FiledUnder { agent: Some(agent.to_owned()), ..FiledUnder::default() }
+}
+
+/// What was set at run time, for the record of a change.
+pub(super) fn described(record: &AgentRecord) -> Value {
+    let paused = record.paused.as_ref().map(|paused| json!({"by": paused.by, "reason": paused.reason}));
     json!({
+        "title": record.title,
+        "owner": record.owner,
+        "paused": paused,
         "profile": record.profile,
         "mode": record.mode,
         "project": record.project,
@@ -195,14 +252,21 @@ fn described(record: &AgentRecord) -> Value {
     })
 }
 
-fn apply(
+pub(super) fn apply(
     record: &mut AgentRecord,
     change: AgentChange,
     context: &AgentContext,
     now_ms: i64,
 ) -> Result<(), String> {
-    let AgentChange { profile, mode, project, project_root, spec, blacklist } = change;
+    let AgentChange { title, owner, profile, mode, project, project_root, spec, blacklist } = change;
     let text = |text: String| Some(text).filter(|text| !text.is_empty());
+    if let Some(title) = title {
+        if title.chars().count() > LONGEST_TITLE {
+            return Err(format!("a title has at most {LONGEST_TITLE} characters"));
+        }
+        record.title = text(title);
+    }
+    record.owner = owner.or(record.owner.take());
     if let Some(profile) = profile {
         record.profile = Some(profile.as_str().to_owned());
     }

@@ -20,6 +20,15 @@ use crate::catalogue::Tool;
 /// The reason for every server that is switched off.
 pub(crate) const SWITCHED_OFF: &str = "its server is switched off";
 
+/// Whether a request is refused while its agent is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pausing {
+    /// It is refused.
+    Stops,
+    /// It asks Octroi itself, or about a task that was begun before.
+    Spares,
+}
+
 /// A tool call to decide.
 #[derive(Clone, Copy)]
 pub(crate) struct CallToDecide<'a> {
@@ -189,6 +198,7 @@ impl Governance {
         let policies = self.policies.load();
         let arguments = ReadArguments::of(call.arguments, tool, &policies, agent);
         let other_params = call.other_params.map(ReadOtherParams::read);
+        let paused = self.paused(agent);
         Considered {
             principal,
             context,
@@ -198,6 +208,7 @@ impl Governance {
             exactness: arguments.exactness,
             other_params: other_params.as_ref(),
             circumstances: Circumstances {
+                paused: paused.as_deref(),
                 server: call.server,
                 switched_off: (!call.is_enabled).then_some(SWITCHED_OFF),
                 invalid_arguments: arguments.complaint.as_deref(),
@@ -228,17 +239,23 @@ impl Governance {
         facts
     }
 
-    /// Decides a request that is not a tool call.
+    /// Decides a request that is not a tool call. One that only looks at what was begun before is decided as if its
+    /// agent were not paused.
     pub(crate) fn decide_other(
         &self,
         principal: &Principal,
+        pausing: Pausing,
         server: &ServerKey,
         is_enabled: bool,
         held: Option<&str>,
     ) -> Decision {
         let agent = agent_of(principal);
         let switched_off = (!is_enabled).then_some(SWITCHED_OFF);
-        decide_other(server, switched_off, held, self.policies.load().revision(agent))
+        let paused = match pausing {
+            Pausing::Stops => self.paused(agent),
+            Pausing::Spares => None,
+        };
+        decide_other(server, paused.as_deref(), switched_off, held, self.policies.load().revision(agent))
     }
 }
 

@@ -26,6 +26,13 @@ impl Uses {
         }
     }
 
+    /// Forgets an agent that was removed.
+    pub(crate) fn forget(&self, agent: &str) {
+        self.known.write().remove(agent);
+        self.lately.write().remove(agent);
+        self.fresh.lock().retain(|used| used.agent != agent);
+    }
+
     /// All agents that have called a tool.
     pub(crate) fn agents(&self) -> Vec<String> {
         self.known.read().keys().filter(|agent| !agent.is_empty()).cloned().collect()

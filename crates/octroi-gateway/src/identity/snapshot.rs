@@ -22,6 +22,8 @@ pub(super) struct Sources {
     pub(super) stored_tokens: Vec<TokenRecord>,
     /// The owners of agents that do not belong to the built-in administrator.
     pub(super) owners: HashMap<Arc<str>, Arc<str>>,
+    /// The same of agents that were removed.
+    pub(super) former_owners: HashMap<Arc<str>, Arc<str>>,
 }
 
 /// Where a user comes from.
@@ -153,6 +155,7 @@ pub(super) struct Snapshot {
     by_hash: HashMap<TokenHash, AcceptedToken>,
     by_id: HashMap<Arc<str>, TokenHash>,
     owners: HashMap<Arc<str>, Arc<str>>,
+    former_owners: HashMap<Arc<str>, Arc<str>>,
 }
 
 impl Snapshot {
@@ -160,7 +163,11 @@ impl Snapshot {
     pub(super) fn of(sources: &Sources, before: &Self) -> Self {
         let users: HashMap<String, KnownUser> =
             sources.users().into_iter().map(|user| (user.name.clone(), user)).collect();
-        let mut snapshot = Self { owners: sources.owners.clone(), ..Self::default() };
+        let mut snapshot = Self {
+            owners: sources.owners.clone(),
+            former_owners: sources.former_owners.clone(),
+            ..Self::default()
+        };
         for token in &sources.stored_tokens {
             let Some(principal) = snapshot.stored_principal(token, &users) else {
                 continue;
@@ -242,7 +249,8 @@ impl Snapshot {
     }
 
     pub(super) fn owner_of(&self, agent: &str) -> Arc<str> {
-        self.owners.get(agent).map_or_else(|| BUILT_IN_ADMIN.into(), Arc::clone)
+        let owner = self.owners.get(agent).or_else(|| self.former_owners.get(agent));
+        owner.map_or_else(|| BUILT_IN_ADMIN.into(), Arc::clone)
     }
 
     pub(super) fn find(&self, hash: &TokenHash) -> Option<&AcceptedToken> {

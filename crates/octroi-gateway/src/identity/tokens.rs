@@ -316,7 +316,7 @@ impl Identity {
         }
     }
 
-    pub(super) async fn tokens_changed(&self) -> Result<(), OperatorError> {
+    pub(crate) async fn tokens_changed(&self) -> Result<(), OperatorError> {
         self.reread().await?;
         self.subscriptions.announce(&ResourceChange::Users);
         Ok(())

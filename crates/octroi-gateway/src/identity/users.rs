@@ -86,10 +86,11 @@ impl Identity {
         }))
     }
 
-    /// Removes a user with the user's tokens and agents.
+    /// Removes a user with the user's tokens and agents. The ids of the agents stay reserved.
     pub async fn remove_user(
         self: &Arc<Self>,
         name: &str,
+        by: &Principal,
     ) -> Result<PlannedChange<KnownUser, OperatorError>, OperatorError> {
         let changing = Arc::clone(&self.changing).lock_owned().await;
         let known = self.changeable_user(name)?;
@@ -99,10 +100,10 @@ impl Identity {
         let agents = self.sources.lock().agents_of(name);
         let before = json!({"role": known.role.as_str(), "disabled": known.is_disabled, "agents": agents});
         let subject = json!({"change": "user_removed", "user": known.name});
-        let identity = Arc::clone(self);
+        let (identity, by) = (Arc::clone(self), by.id().to_string());
         Ok(PlannedChange::new(subject, before, Value::Null, async move {
             let _changing = changing;
-            identity.store()?.remove_user(&known.name).await?;
+            identity.store()?.remove_user(&known.name, &by, identity.clock.now_ms()).await?;
             identity.users_changed().await?;
             Ok(known)
         }))

@@ -322,6 +322,7 @@ impl RecordedCall<'_> {
             other_params: self.other_params.as_ref(),
             circumstances: Circumstances {
                 server: &spec.key,
+                paused: None,
                 switched_off: None,
                 invalid_arguments: None,
                 access: &spec.access,

@@ -91,6 +91,7 @@ impl Inspector {
         let arguments = ReadArguments::of(Some(text.as_bytes()), &tool, &policies, name);
         let subject = QuotaSubject { token: &principal.token().label, agent: name, tool: &tool.descriptor };
         let exceeded = self.governance.exceeded_quota(subject, now_ms);
+        let paused = self.governance.paused(name);
         let spec = upstream.spec();
         let held =
             catalogue.offer(&server).and_then(|offer| offer.held(PinKind::Tool, &tool.descriptor.name));
@@ -105,6 +106,7 @@ impl Inspector {
                 exactness: arguments.exactness,
                 other_params: None,
                 circumstances: Circumstances {
+                    paused: paused.as_deref(),
                     server: &spec.key,
                     switched_off: (!spec.enabled).then_some(SWITCHED_OFF),
                     invalid_arguments: arguments.complaint.as_deref(),

@@ -40,6 +40,9 @@ impl Pipeline {
             View::Merged if self.servers.may_propose(caller) => {
                 Answer::Result(catalogue.proposing().result(method, era))
             }
+            View::Merged if self.servers.has_own_resources(caller) => {
+                Answer::Result(catalogue.of_agents().result(method, era))
+            }
             View::Merged => Answer::Result(catalogue.merged().result(method, era)),
             View::Server(name) => match (catalogue.single(name), catalogue.server(name)) {
                 (Some(rendered), Some(lists)) => {

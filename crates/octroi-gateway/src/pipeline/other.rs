@@ -1,5 +1,6 @@
 //! Requests that are not tool calls: prompts, resources, completions, tasks of servers.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use octroi_core::Decision;
@@ -8,12 +9,14 @@ use octroi_core::config::DenialStyle;
 use octroi_mcp::{Era, Method, task};
 use tracing::error;
 
+use super::abort::{unless_aborted, until_aborted};
 use super::completion::Completion;
 use super::{Pipeline, Request};
 use crate::answer::Answer;
 use crate::audit_recorder::{CallRecord, DescribedRequest, Initiator, OtherParams};
 use crate::denial;
 use crate::exchange::Continuing;
+use crate::governance::Pausing;
 use crate::methods::{self, Recorded, Route};
 use crate::provider::Provider;
 use crate::servers::Target;
@@ -41,7 +44,14 @@ impl Pipeline {
             Method::Complete => Some(Completion::read(request.params, &target.subject)?),
             _ => None,
         };
-        let decision = self.governance.decide_other(principal, key, is_enabled, target.held.as_deref());
+        let is_about_begun =
+            matches!(request.envelope.method(), Method::TasksGet | Method::TasksResult | Method::TasksCancel);
+        let pausing = match target.provider {
+            Provider::Upstream(_) if !is_about_begun => Pausing::Stops,
+            Provider::Upstream(_) | Provider::Builtin(_) => Pausing::Spares,
+        };
+        let held = target.held.as_deref();
+        let decision = self.governance.decide_other(principal, pausing, key, is_enabled, held);
         let record = self.record_request(request, target, completion.as_ref(), &decision).await?;
         let permit = match decision {
             Decision::Allow(permit) => permit,
@@ -55,7 +65,10 @@ impl Pipeline {
             Continuing { record: &record, position, approval: None, max_runtime: None, sent: request.params };
         let (answer, outcome) = match &target.provider {
             Provider::Upstream(upstream) => {
-                self.exchange(request, target, upstream, &permit, continuing).await
+                let run = self.governance.activities.begin(principal, self.now_ms());
+                let aborted = until_aborted(run.as_ref());
+                let making = pin!(self.exchange(request, target, upstream, &permit, continuing));
+                unless_aborted(request, target, run.as_ref(), making, aborted).await
             }
             Provider::Builtin(builtin) => self.serve(request, target, builtin, &permit).await,
         };

@@ -12,6 +12,7 @@ use crate::answer::Answer;
 use crate::audit_recorder::{DescribedRequest, Initiator, OtherParams};
 use crate::catalogue::is_long;
 use crate::denial;
+use crate::governance::Pausing;
 use crate::outcome::RecordedOutcome;
 use crate::subscriptions::Listener;
 
@@ -33,7 +34,8 @@ impl Pipeline {
         let spec = upstream.spec();
         let catalogue = self.registry.catalogue();
         let held = catalogue.offer(&spec.key).and_then(|offer| offer.held_resource(&own));
-        let decision = self.governance.decide_other(principal, &spec.key, spec.enabled, held.as_deref());
+        let decision =
+            self.governance.decide_other(principal, Pausing::Stops, &spec.key, spec.enabled, held.as_deref());
         let (initiator, server, at_ms) = (Initiator::of(principal), spec.key.to_string(), self.now_ms());
         let described = DescribedRequest {
             call: self.recorder.call_id(at_ms),

@@ -1,6 +1,7 @@
 //! Makes the call of a task once it is approved, exactly as its client would by coming back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::approval::{Approval, ApprovalState};
@@ -171,7 +172,10 @@ impl TaskCall {
     async fn decided(&self) -> Result<(), Answer> {
         match self.pipeline.approvals.wait_until_decided(&self.approval).await {
             Ok(None) => Err(failed("the approval is gone")),
-            Ok(Some(decided)) if decided.state == ApprovalState::Approved => Ok(()),
+            Ok(Some(decided)) if decided.state == ApprovalState::Approved => {
+                self.resumed(&decided).await;
+                Ok(())
+            }
             Ok(Some(decided)) => {
                 let denied =
                     denial::not_approved(&decided, self.pipeline.governance.denial_style(&self.caller));
@@ -179,6 +183,16 @@ impl TaskCall {
             }
             Err(error) => Err(denial::store_failed("the decision cannot be read", &error)),
         }
+    }
+
+    /// Waits until the agent is not paused: what was approved is not made before.
+    async fn resumed(&self, approved: &Approval) {
+        let agent = self.caller.principal.agent_id().map(|agent| &**agent).unwrap_or_default();
+        let governance = &self.pipeline.governance;
+        let left = approved.expires_at_ms.saturating_sub(self.pipeline.now_ms());
+        let left = Duration::from_millis(u64::try_from(left).unwrap_or_default());
+        // If it takes longer than the approval is valid, the call is refused like any other.
+        let _ = tokio::time::timeout(left, governance.until_resumed(agent)).await;
     }
 
     /// The request as its client would send it again.

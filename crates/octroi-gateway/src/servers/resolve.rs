@@ -130,7 +130,7 @@ impl Servers {
                 let uri = params.uri().ok_or_else(|| missing(method, "uri"))?;
                 let is_own = |uri: &str| {
                     self.builtin.as_ref().is_some_and(|builtin| builtin.has_resource(uri))
-                        && self.may_propose(caller)
+                        && self.has_own_resources(caller)
                 };
                 if is_own(&uri) {
                     let subject = Subject { uri: Some(uri.into_owned()), ..Subject::default() };
@@ -169,9 +169,14 @@ impl Servers {
         }
     }
 
-    /// Whether a caller may use Octroi's own tools and resources.
+    /// Whether a caller is an agent that can read what is its own.
+    pub(crate) fn has_own_resources(&self, caller: &Caller) -> bool {
+        self.builtin.is_some() && !caller.principal.is_person()
+    }
+
+    /// Whether a caller may use Octroi's own tools.
     pub(crate) fn may_propose(&self, caller: &Caller) -> bool {
-        self.builtin.is_some() && !caller.principal.is_person() && self.governance.settings().proposals
+        self.has_own_resources(caller) && self.governance.settings().proposals
     }
 
     /// The server of a resource, and its URI there.

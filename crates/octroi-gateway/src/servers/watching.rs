@@ -103,8 +103,7 @@ impl Servers {
         let (Some(builtin), Some(agent)) = (&self.builtin, listener.agent()) else {
             return false;
         };
-        let may_propose = *listener.view() == View::Merged && self.governance.settings().proposals;
-        may_propose && builtin.has_resource(uri) && builtin.may_watch(agent, uri).await
+        *listener.view() == View::Merged && builtin.has_resource(uri) && builtin.may_watch(agent, uri).await
     }
 }
 

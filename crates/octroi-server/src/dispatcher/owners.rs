@@ -67,6 +67,12 @@ pub(super) async fn find(
         {
             FoundOwner::of_agent(gateway, agent)
         }
+        // One that was removed is still its former owner's: the id, and what is recorded of it.
+        ObjectRef::NewAgent(agent) | ObjectRef::PastAgent(agent)
+            if gateway.governance().was_removed(agent) =>
+        {
+            FoundOwner::of_agent(gateway, agent)
+        }
         // What is recorded of it is left. No member has this name.
         ObjectRef::PastAgent(_) => FoundOwner::User(String::new()),
         ObjectRef::Agent(_) => FoundOwner::Nobody,

@@ -10,7 +10,7 @@ use octroi_api::{Effect, Operation};
 use octroi_core::UserRole;
 use octroi_core::audit::Filter;
 use octroi_core::principal::TokenName;
-use octroi_gateway::{GatewayOptions, Persistence, Processes, system_clock};
+use octroi_gateway::{GatewayOptions, NewAgent, Persistence, Processes, system_clock};
 use serde_json::json;
 
 use super::*;
@@ -101,7 +101,8 @@ impl TestGateway {
         });
         let gateway = gateway.await.unwrap();
         for agent in ["x", "preview", "unknown", "unlucky", "coder", "writer"] {
-            let change = gateway.governance().plan_agent(agent, &person()).unwrap();
+            let new = NewAgent { id: agent.to_owned(), ..NewAgent::default() };
+            let change = gateway.governance().create_agent(new, &person()).unwrap();
             let recorded =
                 gateway.record_change(ChangeAuthor::Octroi, Kind::AdministrativeChange, "test", change);
             assert!(recorded.await.unwrap().apply().await.is_ok());

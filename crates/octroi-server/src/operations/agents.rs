@@ -1,23 +1,61 @@
-//! Handlers of operations about agents: their settings, by which their calls are decided.
+//! Handlers of operations about agents: their settings, by which their calls are decided, and their life.
 
 use octroi_api::operations::NoArguments;
-use octroi_api::operations::agents::{Agent, AgentList, AgentRequest, FreezeSpecRequest, UpdateAgentRequest};
-use octroi_core::time::show_time;
-use octroi_gateway::{AgentChange, AgentState, SpecChange};
+use octroi_api::operations::agents::{
+    AbortedWork, Agent, AgentList, AgentReasonRequest, AgentRequest, CreateAgentRequest, FreezeSpecRequest,
+    UpdateAgentRequest,
+};
+use octroi_gateway::{AgentChange, AgentState, NewAgent, PlannedChange, SpecChange};
 
 use super::context::OperationContext;
 use super::handler::Plan;
 use super::shape::{count, map_response};
 use crate::error::OperationError;
 
+mod showing;
+
+use showing::WaitingCalls;
+pub(crate) use showing::{session, snapshot, status};
+
 pub(crate) async fn list(context: &OperationContext, _: NoArguments) -> Result<AgentList, OperationError> {
+    let agents = all(context).await?;
+    Ok(AgentList { count: count(agents.len()), agents })
+}
+
+/// All agents that the caller may see, by id.
+pub(crate) async fn all(context: &OperationContext) -> Result<Vec<Agent>, OperationError> {
     let mut agents = context.gateway.governance().agents().await?;
     agents.retain(|agent| context.may_see(Some(&agent.id)));
-    Ok(AgentList { count: count(agents.len()), agents: agents.into_iter().map(describe).collect() })
+    let waiting = WaitingCalls::of_all(&context.gateway).await?;
+    Ok(agents.into_iter().map(|agent| waiting.describe(&context.gateway, agent)).collect())
+}
+
+/// One agent.
+pub(crate) async fn one(context: &OperationContext, id: &str) -> Result<Agent, OperationError> {
+    let agent = context.gateway.governance().agent(id).await?;
+    Ok(WaitingCalls::of(&context.gateway, id).await?.describe(&context.gateway, agent))
 }
 
 pub(super) async fn get(context: &OperationContext, request: AgentRequest) -> Result<Agent, OperationError> {
-    Ok(describe(context.gateway.governance().agent(&request.agent_id).await?))
+    one(context, &request.agent_id).await
+}
+
+pub(super) async fn create(context: &OperationContext, request: CreateAgentRequest) -> Plan<Agent> {
+    let CreateAgentRequest { agent_id, title, owner, profile, mode, project, project_root, blacklist } =
+        request;
+    only_admins_hand_over(context, owner.as_deref())?;
+    let settings = AgentChange {
+        title,
+        profile: profile.map(|profile| profile.0),
+        mode: mode.map(|mode| mode.0),
+        project,
+        project_root,
+        blacklist,
+        ..AgentChange::default()
+    };
+    let new = NewAgent { id: agent_id, owner, settings };
+    let change = context.gateway.governance().create_agent(new, context.principal())?;
+    Ok(described(context, change))
 }
 
 pub(super) async fn update(context: &OperationContext, request: UpdateAgentRequest) -> Plan<Agent> {
@@ -30,7 +68,10 @@ pub(super) async fn update(context: &OperationContext, request: UpdateAgentReque
         (None, true) => Some(SpecChange::Unfreeze),
         (None, false) => None,
     };
+    only_admins_hand_over(context, request.owner.as_deref())?;
     let change = AgentChange {
+        title: request.title,
+        owner: request.owner,
         profile: request.profile.map(|profile| profile.0),
         mode: request.mode.map(|mode| mode.0),
         project: request.project,
@@ -50,25 +91,58 @@ pub(super) async fn freeze_spec(context: &OperationContext, request: FreezeSpecR
     set(context, &request.agent_id, AgentChange { spec, ..AgentChange::default() }).await
 }
 
-async fn set(context: &OperationContext, agent: &str, change: AgentChange) -> Plan<Agent> {
-    let change = context.gateway.governance().change_agent(agent, change, context.principal()).await?;
-    Ok(map_response(change, describe))
+pub(super) async fn stop(context: &OperationContext, request: AgentReasonRequest) -> Plan<Agent> {
+    let AgentReasonRequest { agent_id, reason } = request;
+    let governance = context.gateway.governance();
+    let change = governance.pause_agent(&agent_id, reason, context.principal()).await?;
+    Ok(described(context, change))
 }
 
-fn describe(agent: AgentState) -> Agent {
-    let AgentState { id, context, is_configured, set } = agent;
-    let (set_at, set_by) = set.map(|(at_ms, by)| (show_time(at_ms), by)).unzip();
-    Agent {
-        id,
-        profile: context.profile.into(),
-        mode: context.mode.into(),
-        project: context.project.as_deref().map(str::to_owned),
-        project_root: context.project_root.as_deref().map(str::to_owned),
-        spec_hash: context.spec_hash.as_deref().map(str::to_owned),
-        spec_frozen: context.is_spec_frozen,
-        blacklist: context.blacklist.iter().map(ToString::to_string).collect(),
-        configured: is_configured,
-        set_at,
-        set_by,
+pub(super) async fn boot(context: &OperationContext, request: AgentRequest) -> Plan<Agent> {
+    let governance = context.gateway.governance();
+    let change = governance.resume_agent(&request.agent_id, context.principal()).await?;
+    Ok(described(context, change))
+}
+
+pub(super) async fn abort(context: &OperationContext, request: AgentReasonRequest) -> Plan<AbortedWork> {
+    let AgentReasonRequest { agent_id, reason } = request;
+    let change = context.gateway.abort_agent(&agent_id, reason.as_deref(), context.principal()).await?;
+    Ok(map_response(change, move |work| AbortedWork {
+        agent_id,
+        calls: count(work.n_calls),
+        approvals: count(work.n_waiting),
+        tasks: count(work.n_tasks),
+    }))
+}
+
+pub(super) async fn delete(context: &OperationContext, request: AgentRequest) -> Plan<Agent> {
+    let removed = one(context, &request.agent_id).await?;
+    let change = context.gateway.remove_agent(&request.agent_id, context.principal()).await?;
+    Ok(map_response(change, move |_| removed))
+}
+
+fn only_admins_hand_over(context: &OperationContext, owner: Option<&str>) -> Result<(), OperationError> {
+    let principal = context.principal();
+    match owner {
+        Some(owner) if !principal.is_admin() && **principal.user() != *owner => {
+            Err(OperationError::AdminsOnly)
+        }
+        Some(_) | None => Ok(()),
     }
+}
+
+async fn set(context: &OperationContext, agent: &str, change: AgentChange) -> Plan<Agent> {
+    let change = context.gateway.governance().change_agent(agent, change, context.principal()).await?;
+    Ok(described(context, change))
+}
+
+fn described(
+    context: &OperationContext,
+    change: PlannedChange<AgentState, octroi_gateway::OperatorError>,
+) -> PlannedChange<Agent, OperationError> {
+    let gateway = context.gateway.clone();
+    change.and_then(move |agent| async move {
+        let waiting = WaitingCalls::of(&gateway, &agent.id).await?;
+        Ok(waiting.describe(&gateway, agent))
+    })
 }

@@ -7,7 +7,7 @@ use octroi_api::operations::tokens::{
 };
 use octroi_core::time::show_time;
 use octroi_gateway::{
-    CreatedToken as NewToken, Gateway, ListedToken, TokenRequest as NewTokenRequest, TokenSubject,
+    CreatedToken as NewToken, Gateway, ListedToken, NewAgent, TokenRequest as NewTokenRequest, TokenSubject,
 };
 
 use super::context::OperationContext;
@@ -54,7 +54,8 @@ pub(super) async fn create(context: &OperationContext, request: CreateTokenReque
         None => Ok(change),
         Some(agent) => {
             let governance = gateway.governance();
-            let creating = governance.plan_agent(&agent, context.principal())?;
+            let new = NewAgent { id: agent, ..NewAgent::default() };
+            let creating = governance.create_agent(new, context.principal())?;
             Ok(change.after(creating.map(|made| Ok(made?))))
         }
     }

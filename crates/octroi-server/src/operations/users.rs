@@ -40,11 +40,13 @@ pub(super) async fn update(context: &OperationContext, request: UpdateUserReques
 
 pub(super) async fn remove(context: &OperationContext, request: UserRequest) -> Plan<User> {
     let removed = context.gateway.identity().user(&request.name).map(|user| describe(&context.gateway, user));
-    let change = context.gateway.identity().remove_user(&request.name).await?;
-    let governance = context.gateway.governance().clone();
-    let gateway = context.gateway.clone();
-    Ok(map_response(change, move |user| removed.unwrap_or_else(|| describe(&gateway, user)))
-        .then(async move { Ok(governance.reread_agents().await?) }))
+    let by = context.principal();
+    let agents = context.gateway.governance().agents_of(&request.name);
+    let change = context.gateway.identity().remove_user(&request.name, by).await?;
+    let (gateway, by) = (context.gateway.clone(), by.id().to_string());
+    let shown = gateway.clone();
+    Ok(map_response(change, move |user| removed.unwrap_or_else(|| describe(&shown, user)))
+        .then(async move { Ok(gateway.agents_removed(&agents, &by).await?) }))
 }
 
 fn describe(gateway: &Gateway, user: KnownUser) -> User {

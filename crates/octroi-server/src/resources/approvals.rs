@@ -30,12 +30,17 @@ pub(super) async fn pending(
 }
 
 pub(super) async fn past(context: &OperationContext, agent: &str) -> Result<PastApprovals, OperationError> {
-    let filter = ApprovalFilter { part: ApprovalPart::History, agent: Some(agent.to_owned()) };
-    let past = context.gateway.approvals().list(&filter, LISTED_MAX).await?;
-    let describe = |approval| describe_listed_approval(context.gateway.approvals(), approval);
-    let approvals: Vec<Approval> = past.iter().map(describe).collect();
-    let count = u64::try_from(approvals.len()).unwrap_or(u64::MAX);
-    Ok(PastApprovals { agent_id: agent.to_owned(), count, approvals })
+    let approvals = context.gateway.approvals();
+    let listed = async |part| {
+        let filter = ApprovalFilter { part, agent: Some(agent.to_owned()) };
+        let found = approvals.list(&filter, LISTED_MAX).await?;
+        let described = found.iter().map(|approval| describe_listed_approval(approvals, approval));
+        Ok::<Vec<Approval>, OperationError>(described.collect())
+    };
+    let timeline = listed(ApprovalPart::History).await?;
+    let pending = listed(ApprovalPart::Pending).await?;
+    let count = u64::try_from(timeline.len()).unwrap_or(u64::MAX);
+    Ok(PastApprovals { agent_id: agent.to_owned(), timeline, pending, count })
 }
 
 /// One approval, if it is about a call of this agent.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use sqlx::sqlite::SqliteRow;
 
-use super::Sqlite;
-use crate::agent::{AgentRecord, Pause, ToolUse, ToolUses};
+use super::{Durable, Sqlite};
+use crate::agent::{AgentRecord, FormerAgent, Pause, ToolUse, ToolUses};
 use crate::error::StoreError;
 
 impl Sqlite {
@@ -58,22 +58,58 @@ impl Sqlite {
         .execute(&mut *durable.transaction)
         .await
         .map_err(|error| self.failed(error))?;
+        sqlx::query("DELETE FROM former_agents WHERE id = ?")
+            .bind(&agent.id)
+            .execute(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
         self.commit_durable(durable).await
     }
 
-    pub(crate) async fn remove_agent(&self, id: &str) -> Result<bool, StoreError> {
+    pub(crate) async fn remove_agent(&self, former: &FormerAgent) -> Result<(), StoreError> {
         let mut durable = self.begin_durable().await?;
-        let mut n_removed = 0;
-        for sql in ["DELETE FROM tool_uses WHERE agent = ?", "DELETE FROM agents WHERE id = ?"] {
-            let result = sqlx::query(sql)
-                .bind(id)
+        self.forget_agent(&mut durable, former).await?;
+        self.commit_durable(durable).await
+    }
+
+    /// What was decided about it stays: approvals, policies that were in effect, the audit log.
+    pub(super) async fn forget_agent(
+        &self,
+        durable: &mut Durable,
+        former: &FormerAgent,
+    ) -> Result<(), StoreError> {
+        for sql in [
+            "DELETE FROM tool_uses WHERE agent = ?1",
+            "DELETE FROM agents WHERE id = ?1",
+            "UPDATE tokens SET revoked_at_ms = ?3, revoked_by = ?4 WHERE agent = ?1 AND revoked_at_ms IS NULL",
+            "UPDATE policy_revision SET revision = revision + 1
+             WHERE EXISTS (SELECT 1 FROM policies WHERE level = 'agent' AND agent = ?1 AND status = 'active')",
+            "UPDATE policies SET status = 'superseded' WHERE level = 'agent' AND agent = ?1 AND status = 'active'",
+            "UPDATE policies SET status = 'withdrawn', decided_at_ms = ?3, decided_by = ?4
+             WHERE level = 'agent' AND agent = ?1 AND status = 'proposed'",
+            "INSERT OR REPLACE INTO former_agents (id, owner, removed_at_ms, removed_by) VALUES (?1, ?2, ?3, ?4)",
+        ] {
+            sqlx::query(sql)
+                .bind(&former.id)
+                .bind(&former.owner)
+                .bind(former.removed_at_ms)
+                .bind(&former.removed_by)
                 .execute(&mut *durable.transaction)
                 .await
                 .map_err(|error| self.failed(error))?;
-            n_removed = result.rows_affected();
         }
-        self.commit_durable(durable).await?;
-        Ok(n_removed > 0)
+        Ok(())
+    }
+
+    pub(crate) async fn former_agents(&self) -> Result<Vec<FormerAgent>, StoreError> {
+        let rows: Vec<(String, Option<String>, i64, String)> =
+            sqlx::query_as("SELECT id, owner, removed_at_ms, removed_by FROM former_agents ORDER BY id")
+                .fetch_all(&self.readers)
+                .await
+                .map_err(|error| self.failed(error))?;
+        let former =
+            |(id, owner, removed_at_ms, removed_by)| FormerAgent { id, owner, removed_at_ms, removed_by };
+        Ok(rows.into_iter().map(former).collect())
     }
 
     pub(crate) async fn record_uses(&self, uses: &[ToolUse]) -> Result<(), StoreError> {

@@ -118,6 +118,7 @@ impl Sqlite {
             ApprovalPart::All => "TRUE",
             ApprovalPart::Pending => "state = 'pending'",
             ApprovalPart::History => "state <> 'pending'",
+            ApprovalPart::Open => "state IN ('pending', 'approved')",
         });
         if let Some(agent) = &filter.agent {
             query.push(" AND agent = ").push_bind(agent.clone());

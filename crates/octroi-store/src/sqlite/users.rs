@@ -5,6 +5,7 @@ use octroi_core::principal::TokenKind;
 use sqlx::sqlite::SqliteRow;
 
 use super::{Durable, Sqlite};
+use crate::agent::FormerAgent;
 use crate::error::StoreError;
 use crate::user::{TokenRecord, UserRecord};
 
@@ -34,24 +35,32 @@ impl Sqlite {
         self.commit_durable(durable).await
     }
 
-    pub(crate) async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+    pub(crate) async fn remove_user(&self, name: &str, by: &str, now_ms: i64) -> Result<bool, StoreError> {
         let mut durable = self.begin_durable().await?;
-        let mut n_removed = 0;
-        for sql in [
-            "DELETE FROM tokens WHERE user = ?1 OR agent IN (SELECT id FROM agents WHERE owner = ?1)",
-            "DELETE FROM tool_uses WHERE agent IN (SELECT id FROM agents WHERE owner = ?1)",
-            "DELETE FROM agents WHERE owner = ?1",
-            "DELETE FROM users WHERE name = ?1",
-        ] {
-            let result = sqlx::query(sql)
-                .bind(name)
-                .execute(&mut *durable.transaction)
-                .await
-                .map_err(|error| self.failed(error))?;
-            n_removed = result.rows_affected();
+        let agents: Vec<String> = sqlx::query_scalar("SELECT id FROM agents WHERE owner = ?")
+            .bind(name)
+            .fetch_all(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        let tokens =
+            "DELETE FROM tokens WHERE user = ?1 OR agent IN (SELECT id FROM agents WHERE owner = ?1)";
+        sqlx::query(tokens)
+            .bind(name)
+            .execute(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        for id in agents {
+            let (owner, removed_by) = (Some(name.to_owned()), by.to_owned());
+            let former = FormerAgent { id, owner, removed_at_ms: now_ms, removed_by };
+            self.forget_agent(&mut durable, &former).await?;
         }
+        let removed = sqlx::query("DELETE FROM users WHERE name = ?")
+            .bind(name)
+            .execute(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
         self.commit_durable(durable).await?;
-        Ok(n_removed > 0)
+        Ok(removed.rows_affected() > 0)
     }
 
     pub(crate) async fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {

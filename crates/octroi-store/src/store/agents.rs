@@ -1,7 +1,7 @@
 //! Operator-set context of agents, and their use of tools.
 
 use super::{Engine, Store};
-use crate::agent::{AgentRecord, ToolUse, ToolUses};
+use crate::agent::{AgentRecord, FormerAgent, ToolUse, ToolUses};
 use crate::error::StoreError;
 
 impl Store {
@@ -19,17 +19,25 @@ impl Store {
         }
     }
 
-    /// Replaces the context of an agent. It is on the disk when this returns.
+    /// Replaces the context of an agent, and frees its id if it was reserved. It is on the disk when this returns.
     pub async fn save_agent(&self, agent: &AgentRecord) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.save_agent(agent).await,
         }
     }
 
-    /// Deletes the context and the tool usage of an agent; returns whether there was a context.
-    pub async fn remove_agent(&self, id: &str) -> Result<bool, StoreError> {
+    /// Removes an agent: deletes its context and its tool usage, revokes its tokens, retires its policies, and
+    /// reserves its id.
+    pub async fn remove_agent(&self, former: &FormerAgent) -> Result<(), StoreError> {
         match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.remove_agent(id).await,
+            Engine::Sqlite(sqlite) => sqlite.remove_agent(former).await,
+        }
+    }
+
+    /// The agents that were removed and not created again, by id.
+    pub async fn former_agents(&self) -> Result<Vec<FormerAgent>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.former_agents().await,
         }
     }
 

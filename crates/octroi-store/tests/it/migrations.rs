@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "servers",
     "catalogues",
     "health",
@@ -26,6 +26,7 @@ const NAMES: [&str; 16] = [
     "asks_clients",
     "task_audits",
     "people",
+    "former_agents",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");

@@ -46,6 +46,7 @@ fn for_tool(server: &str, name: &str) -> Permit {
     let call = Call::imagined(None, &context, &tool, &arguments, &facts, 0);
     let circumstances = Circumstances {
         server: &server,
+        paused: None,
         switched_off: None,
         invalid_arguments: None,
         access: &ToolAccess::default(),
@@ -59,7 +60,7 @@ fn for_tool(server: &str, name: &str) -> Permit {
 
 /// A permit for requests of a server that call no tool.
 fn for_others(server: &str) -> Permit {
-    permit_of(decide_other(&ServerKey::parse(server).unwrap(), None, None, 1))
+    permit_of(decide_other(&ServerKey::parse(server).unwrap(), None, None, None, 1))
 }
 
 /// With a permit for anything else, the server does not see a byte.

@@ -371,7 +371,7 @@ async fn clients_of_people_see_and_decide_and_agents_do_not() {
         let read = person.request("resources/read", json!({ "uri": uri })).await.expect("contents");
         let past: Value =
             serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
-        let states: Vec<&str> = past["approvals"]
+        let states: Vec<&str> = past["timeline"]
             .as_array()
             .into_iter()
             .flatten()

@@ -9,6 +9,8 @@
 
 mod accepting;
 mod agents;
+mod agents_life;
+mod agents_owned;
 mod approval_page;
 mod approvals;
 mod approvals_bound;

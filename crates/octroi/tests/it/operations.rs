@@ -132,7 +132,7 @@ async fn old_records(directory: &std::path::Path) {
 }
 
 /// The outcome of a request in one word: `done`, or the code of the error.
-fn outcome(answered: &Result<Value, ClientError>) -> String {
+pub(crate) fn outcome(answered: &Result<Value, ClientError>) -> String {
     match answered {
         Ok(result) => match ApiError::from_result(result) {
             Some(error) => error.code.to_string(),
@@ -160,7 +160,11 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         | ResourceKind::ActivePolicyAlias
         | ResourceKind::RecentAudit => entry.uri.to_owned(),
         ResourceKind::Server => entry.uri.replace("{id}", "peer"),
-        ResourceKind::AgentPendingApprovals
+        ResourceKind::AgentInfo
+        | ResourceKind::AgentState
+        | ResourceKind::AgentSnapshot
+        | ResourceKind::AgentSession
+        | ResourceKind::AgentPendingApprovals
         | ResourceKind::AgentPastApprovals
         | ResourceKind::AgentPolicyState
         | ResourceKind::AgentPolicySource

@@ -59,18 +59,55 @@ async fn an_agent_is_notified_when_its_proposal_is_decided() {
     gateway.stop().await;
 }
 
+/// Proposing is a setting; reading and watching what is one's own is not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn agents_that_may_not_propose_watch_nothing_of_octroi() {
+async fn agents_that_may_not_propose_watch_their_own_and_nothing_else_of_octroi() {
     let gateway = TestGateway::start(&octroi(), &two_agents("profile = \"open\"")).await;
+    for era in [Era::Modern, Era::Legacy("2025-11-25")] {
+        let agent = connect(&gateway, era, ClientOptions::default()).await;
+        let tools = agent.list_tools().await.expect("a list");
+        assert!(tools.iter().all(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("peer_"))));
+        let templates = agent.list("resources/templates/list", "resourceTemplates").await.expect("a list");
+        for own in ["state", "info", "snapshot", "session/state", "approvals/pending", "policy/state"] {
+            let own = format!("resource://agents/{{agent_id}}/{own}");
+            assert!(templates.iter().any(|template| template["uriTemplate"] == *own), "{era:?}: {own}");
+        }
+        let mut answers = Vec::new();
+        for uri in [
+            // Of another agent, of nobody, and of people.
+            "resource://agents/other/state",
+            "resource://agents/nobody/state",
+            "resource://agents/list",
+            "resource://approvals/pending",
+            "resource://servers/list",
+        ] {
+            let unread = agent.request("resources/read", json!({ "uri": uri })).await.expect_err("not there");
+            answers.push(unread.to_string().replace(uri, "URI"));
+        }
+        answers.dedup();
+        assert_eq!(answers.len(), 1, "foreign and unknown are one answer: {answers:?}");
+        let state = crate::manage::read(&agent, "resource://agents/tester/state").await;
+        assert_eq!((&state["agent_id"], &state["paused"]), (&json!("tester"), &json!(null)), "{state}");
+    }
     let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
-    for uri in [
-        "resource://agents/tester/policy/state",
-        "resource://approval-policy/policy",
-        "resource://servers/list",
-    ] {
+    for uri in ["resource://agents/other/state", "resource://agents/nobody/state", "resource://servers/list"]
+    {
         let refused =
             agent.request("resources/subscribe", json!({ "uri": uri })).await.expect_err("not there");
         assert!(refused.to_string().contains("unknown resource"), "{refused}");
+    }
+    let person = person(&gateway, Era::Modern).await;
+    for (uri, change) in [
+        ("resource://agents/tester/info", "tester"),
+        ("resource://agents/tester/state", "tester"),
+        ("resource://agents/tester/session/state", "tester"),
+    ] {
+        let mut own = agent.watch(Watch::resource(uri)).await.expect("its own can be watched");
+        done(&person, "agents_update", json!({"agent_id": "other", "title": uri})).await;
+        assert!(own.next(SHORT).await.is_none(), "{uri}: that is another agent");
+        done(&person, "agents_update", json!({"agent_id": change, "title": uri})).await;
+        assert!(own.next(SOON).await.is_some(), "{uri}");
+        own.close(&agent).await.expect("it ends");
     }
     gateway.stop().await;
 }
@@ -100,7 +137,9 @@ async fn subscriptions_that_a_server_does_not_have_are_refused_with_their_own_co
     let agent = connect(&gateway, Era::Legacy("2025-11-25"), ClientOptions::default()).await;
     let uri = {
         let listed = agent.request("resources/list", json!({})).await.expect("a list");
-        listed["resources"][0]["uri"].as_str().expect("a resource").to_owned()
+        let mut uris =
+            listed["resources"].as_array().into_iter().flatten().filter_map(|one| one["uri"].as_str());
+        uris.find(|uri| uri.starts_with("note:")).expect("a resource of the server").to_owned()
     };
     for (method, code, word) in [
         ("resources/subscribe", -32960, "subscribe_unsupported"),

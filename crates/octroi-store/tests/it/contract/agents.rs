@@ -1,6 +1,6 @@
 //! Operator-set context of agents, and their use of tools.
 
-use octroi_store::{AgentRecord, ToolUse, ToolUses};
+use octroi_store::{AgentRecord, FormerAgent, PolicyDraft, PolicyLevel, PolicyStatus, ToolUse, ToolUses};
 
 use super::on_every_database;
 
@@ -65,14 +65,39 @@ async fn uses_are_counted() {
 #[tokio::test]
 async fn an_agent_that_was_removed_begins_anew() {
     on_every_database(async |store| {
+        let policy = |agent: &str| PolicyDraft {
+            level: PolicyLevel::Agent(agent.to_owned()),
+            language: "rules".to_owned(),
+            source: "[[deny]]".to_owned(),
+            author: "bob".to_owned(),
+            rationale: None,
+            check_result: None,
+        };
         for id in ["kept", "gone"] {
             store.save_agent(&agent(id)).await.unwrap();
             store.record_uses(&[used(id, "x", 1)]).await.unwrap();
+            store.activate_policy(&policy(id), None, 1).await.unwrap().unwrap();
         }
-        assert!(store.remove_agent("gone").await.unwrap());
-        assert!(!store.remove_agent("gone").await.unwrap());
+        let proposed = store.propose_policy(&policy("gone"), 1).await.unwrap();
+        let before = store.policy_revision().await.unwrap();
+        let former = FormerAgent {
+            id: "gone".to_owned(),
+            owner: Some("ana".to_owned()),
+            removed_at_ms: 5,
+            removed_by: "bob".to_owned(),
+        };
+        store.remove_agent(&former).await.unwrap();
         assert_eq!(store.agents().await.unwrap(), [agent("kept")]);
         assert_eq!(store.tool_uses().await.unwrap(), [uses("kept", "x", 1, 1, 1)]);
+        assert_eq!(store.former_agents().await.unwrap(), [former]);
+        let active = store.active_policies().await.unwrap();
+        let agents: Vec<_> = active.policies.iter().map(|one| one.draft.level.agent()).collect();
+        assert_eq!((agents, active.revision), (vec![Some("kept")], before + 1));
+        let withdrawn = store.policy(proposed.id).await.unwrap().unwrap();
+        assert_eq!((withdrawn.status, withdrawn.decided_at_ms), (PolicyStatus::Withdrawn, Some(5)));
+        // Its id is free again once somebody has created it again.
+        store.save_agent(&agent("gone")).await.unwrap();
+        assert_eq!(store.former_agents().await.unwrap(), []);
     })
     .await;
 }

@@ -33,8 +33,8 @@ fn who_may(name: &str, face: Face) -> For {
     match (name, face) {
         (
             "servers_list" | "servers_get" | "servers_refresh" | "health_check_all" | "tools_list_catalog"
-            | "tools_get" | "approvals_list" | "pins_list" | "agents_list" | "users_list" | "tokens_list"
-            | "policy_test" | "policy_explain" | "policy_schema" | "policy_proposals",
+            | "tools_get" | "approvals_list" | "pins_list" | "agents_list" | "agents_create" | "users_list"
+            | "tokens_list" | "policy_test" | "policy_explain" | "policy_schema" | "policy_proposals",
             _,
         ) => For::People,
         (
@@ -53,6 +53,10 @@ fn who_may(name: &str, face: Face) -> For {
             | "approvals_reveal"
             | "agents_get"
             | "agents_update"
+            | "agents_stop"
+            | "agents_boot"
+            | "agents_abort"
+            | "agents_delete"
             | "specs_freeze"
             | "agents_set_policy"
             | "policy_show"
@@ -100,6 +104,9 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "pins_reject" => json!({"server": "peer", "name": "echo"}),
         "pins_forget" => json!({"server": "peer", "name": "nothing"}),
         "agents_get" | "tokens_create" => json!({"agent_id": "tester"}),
+        "agents_create" => json!({"agent_id": format!("new-{who}")}),
+        "agents_stop" | "agents_abort" => json!({"agent_id": "spare", "reason": "a test"}),
+        "agents_boot" | "agents_delete" => json!({"agent_id": "spare"}),
         "agents_update" => json!({"agent_id": "tester", "mode": "execution"}),
         "specs_freeze" => json!({"agent_id": "tester", "spec_hash": "h"}),
         "agents_set_policy" => json!({"agent_id": "tester", "source": ""}),
@@ -133,6 +140,8 @@ pub(super) struct Objects<'a> {
 pub(super) async fn fresh<'a>(world: &TestSetup, approval: &'a str, masked: &'a str) -> Objects<'a> {
     let token = world.done("tokens_create", json!({"agent_id": "tester"})).await;
     let _ = world.person.call("users_add", json!({"name": "temp"})).await;
+    // Another agent of the same owner, to be paused and removed.
+    let _ = world.person.call("agents_create", json!({"agent_id": "spare", "owner": "ana"})).await;
     let token = token["details"]["id"].as_str().expect("an id").to_owned();
     Objects { approval, masked, proposal: world.proposes().await, token }
 }
@@ -230,7 +239,11 @@ fn who_may_read(kind: ResourceKind) -> For {
         | ResourceKind::Users
         | ResourceKind::Tokens => For::People,
         ResourceKind::ActivePolicy | ResourceKind::ActivePolicyAlias => For::PeopleAndAgents,
-        ResourceKind::AgentPendingApprovals
+        ResourceKind::AgentInfo
+        | ResourceKind::AgentState
+        | ResourceKind::AgentSnapshot
+        | ResourceKind::AgentSession
+        | ResourceKind::AgentPendingApprovals
         | ResourceKind::AgentPastApprovals
         | ResourceKind::AgentApproval
         | ResourceKind::AgentPolicyState

@@ -164,7 +164,8 @@ async fn the_gates_of_the_agent_decide_and_both_are_recorded() {
         let actors = actors(&gateway, &options, ERAS.len()).await;
         assert_eq!(actors, vec![admin.clone(); ERAS.len()], "{kind} of {agent}");
     }
-    let output = command(&gateway, 0, &["audit", "list", "--agent", "default"]).await;
+    let ends = ["audit", "list", "--agent", "default", "--kind", "tool_invocation_end"];
+    let output = command(&gateway, 0, &ends).await;
     assert!(output.contains("admin as default"), "{output}");
     gateway.stop().await;
 }
