@@ -13,6 +13,7 @@ mod files;
 mod json_rpc;
 mod sizes;
 mod source;
+mod words;
 
 /// Which rule a finding is about, so that an exception can name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) enum Rule {
     DocExample,
     /// JSON-RPC written outside the crate that knows it.
     JsonRpc,
+    /// An error code or a kind of record that nothing emits.
+    UnusedWord,
 }
 
 /// Something that breaks a rule.
@@ -60,6 +63,7 @@ pub(crate) fn check() -> Result<(), Failure> {
         findings.extend(sizes::check(target));
         findings.extend(json_rpc::check(target));
     }
+    findings.extend(words::check(&targets));
     say(&files::summary(&files));
     let complaints = exceptions::apply(exceptions::EXCEPTIONS, findings);
     if complaints.is_empty() {

@@ -33,7 +33,7 @@ mod quotas;
 mod uses;
 
 pub use agents::{AgentChange, AgentState, SpecChange};
-pub(crate) use decide::{CallToDecide, Considered, ReadArguments, SWITCHED_OFF};
+pub(crate) use decide::{CallToDecide, Considered, ReadArguments, switched_off_reason};
 pub(crate) use policies::place;
 pub use policies::{PolicyFile, imagine, level_of};
 pub use proposals::{check_length, check_result};

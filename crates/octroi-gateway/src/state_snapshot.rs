@@ -63,7 +63,14 @@ pub(crate) enum SnapshotItem {
         by: String,
     },
     /// A server that an operator enabled or disabled.
-    Switch { server: String, enabled: bool },
+    Switch {
+        server: String,
+        enabled: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// A server that an admin has said yes to.
+    Agreed { server: String },
 }
 
 /// Reads everything to remember. `redact` removes secrets from a text.
@@ -107,8 +114,12 @@ pub(crate) async fn read_state(
     }
     items.extend(store.agents().await?.into_iter().map(agent_item));
     for server in store.servers().await? {
+        if server.is_agreed {
+            items.push(SnapshotItem::Agreed { server: server.key.to_string() });
+        }
         if let Some(enabled) = server.enabled_override {
-            items.push(SnapshotItem::Switch { server: server.key.to_string(), enabled });
+            let by = server.switched_by;
+            items.push(SnapshotItem::Switch { server: server.key.to_string(), enabled, by });
         }
     }
     Ok(items)
@@ -294,16 +305,26 @@ async fn write_item(
                 rebuilt.n_agents += 1;
             }
         }
-        SnapshotItem::Switch { server, enabled } => {
-            let Some(key) = ServerKey::parse(&server) else { return Ok(()) };
-            // The next start records its real definition.
-            let definition = CanonicalJson::of(json!({"name": server}));
-            store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
-            store.set_enabled_override(&key, Some(enabled)).await?;
+        SnapshotItem::Agreed { server } => {
+            if let Some(key) = rebuild_server(store, &server, now_ms).await? {
+                store.agree_to_server(&key).await?;
+            }
+        }
+        SnapshotItem::Switch { server, enabled, by } => {
+            let Some(key) = rebuild_server(store, &server, now_ms).await? else { return Ok(()) };
+            store.set_enabled_override(&key, Some((enabled, by.as_deref().unwrap_or("an operator")))).await?;
             rebuilt.n_switches += 1;
         }
     }
     Ok(())
+}
+
+/// Records a server under its name; the next start records its real definition.
+async fn rebuild_server(store: &Store, server: &str, now_ms: i64) -> Result<Option<ServerKey>, StoreError> {
+    let Some(key) = ServerKey::parse(server) else { return Ok(None) };
+    let definition = CanonicalJson::of(json!({"name": server}));
+    store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
+    Ok(Some(key))
 }
 
 fn policy_draft(
@@ -375,7 +396,7 @@ mod tests {
     use super::*;
 
     fn item(number: usize) -> SnapshotItem {
-        SnapshotItem::Switch { server: format!("s{number}{}", "x".repeat(1_000)), enabled: true }
+        SnapshotItem::Switch { server: format!("s{number}{}", "x".repeat(1_000)), enabled: true, by: None }
     }
 
     fn read(records: &[String]) -> Option<Vec<SnapshotItem>> {

@@ -9,7 +9,7 @@ use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Denial, deci
 use octroi_core::facts::Facts;
 use octroi_core::policy::Policies;
 use octroi_core::server::ToolAccess;
-use octroi_core::{Principal, ServerKey};
+use octroi_core::{Principal, ServerKey, SwitchedOff};
 use octroi_upstream::{LARGE_REQUEST_BYTES, leave_worker};
 use serde_json::Value;
 
@@ -17,8 +17,10 @@ use super::Governance;
 use super::quotas::{Counting, QuotaReservation, QuotaSubject};
 use crate::catalogue::Tool;
 
-/// The reason for every server that is switched off.
-pub(crate) const SWITCHED_OFF: &str = "its server is switched off";
+/// Why a call to a server that is switched off is denied.
+pub(crate) fn switched_off_reason(switch: &SwitchedOff) -> String {
+    format!("its server is switched off: {}", switch.reason())
+}
 
 /// A tool call to decide.
 #[derive(Clone, Copy)]
@@ -26,8 +28,8 @@ pub(crate) struct CallToDecide<'a> {
     pub(crate) principal: &'a Principal,
     pub(crate) has_admin_token: bool,
     pub(crate) server: &'a ServerKey,
-    /// Whether the server is enabled.
-    pub(crate) is_enabled: bool,
+    /// What keeps the server off, if anything does.
+    pub(crate) switched_off: Option<&'a SwitchedOff>,
     /// The access rules of the server's entry.
     pub(crate) access: &'a ToolAccess,
     pub(crate) tool: &'a Arc<Tool>,
@@ -189,6 +191,7 @@ impl Governance {
         let policies = self.policies.load();
         let arguments = ReadArguments::of(call.arguments, tool, &policies, agent);
         let other_params = call.other_params.map(ReadOtherParams::read);
+        let switched_off = call.switched_off.map(switched_off_reason);
         Considered {
             principal,
             context,
@@ -199,7 +202,7 @@ impl Governance {
             other_params: other_params.as_ref(),
             circumstances: Circumstances {
                 server: call.server,
-                switched_off: (!call.is_enabled).then_some(SWITCHED_OFF),
+                switched_off: switched_off.as_deref(),
                 invalid_arguments: arguments.complaint.as_deref(),
                 access: call.access,
                 held: call.held,
@@ -233,12 +236,12 @@ impl Governance {
         &self,
         principal: &Principal,
         server: &ServerKey,
-        is_enabled: bool,
+        switched_off: Option<&SwitchedOff>,
         held: Option<&str>,
     ) -> Decision {
         let agent = agent_of(principal);
-        let switched_off = (!is_enabled).then_some(SWITCHED_OFF);
-        decide_other(server, switched_off, held, self.policies.load().revision(agent))
+        let switched_off = switched_off.map(switched_off_reason);
+        decide_other(server, switched_off.as_deref(), held, self.policies.load().revision(agent))
     }
 }
 

@@ -24,7 +24,7 @@ impl Pipeline {
         request: Request<'_>,
         target: &Target,
     ) -> Result<Answer, Answer> {
-        let (key, is_enabled) = (target.provider.key(), target.provider.is_enabled());
+        let (key, switched_off) = (target.provider.key(), target.provider.switched_off());
         let principal = &request.caller.principal;
         // A stranger's task is as unknown as one that never was.
         if let Some(own) = &target.subject.task_id
@@ -40,7 +40,7 @@ impl Pipeline {
             Method::Complete => Some(Completion::read(request.params, &target.subject)?),
             _ => None,
         };
-        let decision = self.governance.decide_other(principal, key, is_enabled, target.held.as_deref());
+        let decision = self.governance.decide_other(principal, key, switched_off, target.held.as_deref());
         let record = self.record_request(request, target, completion.as_ref(), &decision).await?;
         let permit = match decision {
             Decision::Allow(permit) => permit,

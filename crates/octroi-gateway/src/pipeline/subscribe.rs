@@ -33,7 +33,8 @@ impl Pipeline {
         let spec = upstream.spec();
         let catalogue = self.registry.catalogue();
         let held = catalogue.offer(&spec.key).and_then(|offer| offer.held_resource(&own));
-        let decision = self.governance.decide_other(principal, &spec.key, spec.enabled, held.as_deref());
+        let switched_off = spec.switched_off.as_ref();
+        let decision = self.governance.decide_other(principal, &spec.key, switched_off, held.as_deref());
         let (initiator, server, at_ms) = (Initiator::of(principal), spec.key.to_string(), self.now_ms());
         let described = DescribedRequest {
             call: self.recorder.call_id(at_ms),

@@ -1,10 +1,8 @@
 //! The status of servers.
 
-use std::sync::atomic::Ordering;
-
 use octroi_api::operations::servers::ServerStatus;
-use octroi_core::server::Transport;
-use octroi_core::{Lifecycle, ServerKey};
+use octroi_core::server::{ServerSpec, Transport};
+use octroi_core::{ServerKey, SwitchedOff};
 
 use super::{ManagedServer, Servers};
 
@@ -17,12 +15,6 @@ impl Servers {
     /// The status of one server.
     pub fn server_status(&self, key: &ServerKey) -> Option<ServerStatus> {
         self.get(key).map(|member| self.status_of(&member))
-    }
-
-    /// Why every server is disabled, if it is not this server's own switch.
-    fn switched_off(&self, lifecycle: Lifecycle) -> Option<String> {
-        let is_off = lifecycle == Lifecycle::Disabled && !self.are_on.load(Ordering::Relaxed);
-        is_off.then(|| "`enabled = false` under [mcp] keeps every server off".to_owned())
     }
 
     fn status_of(&self, member: &ManagedServer) -> ServerStatus {
@@ -56,7 +48,7 @@ impl Servers {
             restarts: condition.restarts,
             in_flight: count(condition.in_flight),
             waiting: count(condition.waiting),
-            error: self.switched_off(condition.lifecycle).or_else(|| {
+            error: waits_for(spec).or_else(|| {
                 condition.error.map(|error| error.to_string()).or_else(|| member.refresher.failure())
             }),
             warnings: strays
@@ -65,6 +57,16 @@ impl Servers {
                 .chain(self.registry.new_tools(&spec.key))
                 .collect(),
         }
+    }
+}
+
+/// What a person who does not know of it can do about a server that is off.
+fn waits_for(spec: &ServerSpec) -> Option<String> {
+    match spec.switched_off.as_ref()? {
+        switch @ SwitchedOff::Global => Some(switch.reason()),
+        SwitchedOff::Trust => Some(format!("waits for a first yes: octroi enable {}", spec.key)),
+        // Somebody decided that.
+        SwitchedOff::Operator { .. } | SwitchedOff::Entry => None,
     }
 }
 

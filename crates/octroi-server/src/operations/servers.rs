@@ -72,7 +72,8 @@ pub(super) async fn toggle(context: &OperationContext, request: ToggleRequest) -
     let gateway = Arc::clone(&context.gateway);
     let upstream = find(&gateway, &request.name)?;
     let key = upstream.spec().key.clone();
-    let change = gateway.servers().switch(&upstream, request.enabled).filed_under(of_server(&key));
+    let by = Arc::from(&**context.requester.principal.id());
+    let change = gateway.servers().switch(&upstream, request.enabled, by).filed_under(of_server(&key));
     Ok(change.map(move |switched| {
         switched?;
         status(&gateway, &key)

@@ -288,7 +288,6 @@ async fn servers_that_do_not_run_say_why() {
         if text.matches(" failed ").count() == 2 && text.contains("running  healthy") {
             break;
         }
-        let _ = run(&data, &["test", "peer"]).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     check(
