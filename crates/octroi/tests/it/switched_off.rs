@@ -86,7 +86,7 @@ async fn a_call_says_which_switch_said_no() {
         }
         let reasons = recorded(&gateway, server, ERAS.len()).await;
         assert!(reasons.iter().all(|found| found.contains(reason)), "{reasons:?}");
-        let text = command(&gateway, 1, &["call", &format!("{server}.anything")]).await;
+        let text = command(&gateway, 6, &["call", &format!("{server}.anything")]).await;
         assert!(text.contains(reason) && text.contains(hint), "{text}");
     }
     for era in ERAS {
@@ -126,7 +126,8 @@ async fn the_switch_of_all_servers_comes_first() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_are_off_are_skipped_with_a_line_in_the_log() {
     let config = [off("entry", "enabled = false"), off("low", "trust = \"low\""), off("peer", "")].concat();
-    let gateway = TestGateway::start(&octroi(), &config).await;
+    let gateway = TestGateway::launch(&octroi(), &config, &["-v"]).await;
+    gateway.wait_until_settled().await;
     let log = gateway.stop().await;
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("disabled, skipped")).collect();
     for (server, switch) in [("entry", "entry"), ("low", "trust")] {
