@@ -3,7 +3,7 @@
 //! Nothing waits for the disk: a background task writes. If a write fails, that is logged and Octroi
 //! continues; the next start then knows a little less.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use octroi_core::server::{ServerSpec, Transport};
 use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Version;
 use octroi_store::{
-    CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownLog, ManagedBy, PinRecord, Store,
-    StoreError, ToolUse,
+    CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownLog, ManagedBy, PinRecord, ServerRecord,
+    Store, StoreError, ToolUse,
 };
 use octroi_upstream::{BackgroundTasks, ServerIdentity, SpokenEras, UpstreamError};
 use parking_lot::Mutex;
@@ -213,9 +213,9 @@ impl Persistence {
         self.audit.take()
     }
 
-    /// What operators decided about servers, regardless of their definition.
-    pub(crate) async fn switches(&self) -> Result<Switches, StoreError> {
-        Ok(Switches::of_records(self.store.servers().await?))
+    /// What is known of servers, with what people decided about them.
+    pub(crate) async fn servers(&self) -> Result<Vec<ServerRecord>, StoreError> {
+        self.store.servers().await
     }
 
     /// Servers that ask their clients over connections that several share.

@@ -39,8 +39,7 @@ mod watching;
 pub use refresh::Refreshed;
 pub(crate) use resolve::Target;
 pub use silent::SilentServer;
-use switches::OperatorSwitch;
-pub(crate) use switches::Switches;
+use switches::{OperatorSwitch, Switches};
 
 /// How long a list waits for a server that was never seen, unless configured otherwise: clients that wait for several
 /// seconds show no tools at all.
@@ -124,8 +123,8 @@ impl Servers {
 
     /// Restores the switches that operators set in an earlier run.
     pub(crate) async fn recall(&self, persistence: &Persistence) {
-        match persistence.switches().await {
-            Ok(switches) => *self.switches.lock() = switches,
+        match persistence.servers().await {
+            Ok(records) => *self.switches.lock() = Switches::of_records(records),
             Err(error) => warn!(%error, hint = error.hint(), "server switches could not be loaded"),
         }
         match persistence.asking().await {
@@ -200,9 +199,10 @@ impl Servers {
                 warn!("a server cannot be called `{key}`, it is left out");
                 continue;
             }
-            spec.switched_off = match configured.are_on {
-                true => self.switches.lock().switched_off(&spec),
-                false => Some(SwitchedOff::Global),
+            spec.switched_off = if configured.are_on {
+                self.switches.lock().switched_off(&spec)
+            } else {
+                Some(SwitchedOff::Global)
             };
             match old.get(&key) {
                 Some(member) if *member.upstream.spec() == spec => {

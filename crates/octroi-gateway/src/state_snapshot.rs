@@ -379,6 +379,7 @@ fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
         SnapshotItem::Pin { .. }
         | SnapshotItem::KeptOut { .. }
         | SnapshotItem::Policy { .. }
+        | SnapshotItem::Agreed { .. }
         | SnapshotItem::Switch { .. } => None,
     }
 }

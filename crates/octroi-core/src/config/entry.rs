@@ -135,10 +135,12 @@ fn definition(
     // A server with explicitly low trust is off by default. One that has low trust by default waits for a first yes as
     // well, which is not a matter of the file.
     let has_switch = reader.fields.contains_key("enabled");
-    let switched_off = match reader.flag("enabled", trust != Some(Trust::Low)) {
-        true => None,
-        false if has_switch => Some(SwitchedOff::Entry),
-        false => Some(SwitchedOff::Trust),
+    let switched_off = if reader.flag("enabled", trust != Some(Trust::Low)) {
+        None
+    } else if has_switch {
+        Some(SwitchedOff::Entry)
+    } else {
+        Some(SwitchedOff::Trust)
     };
     let transport = address::read(reader, base, origin, (&name, context.programs));
     let is_local = matches!(transport, Some(Transport::Stdio(_)));

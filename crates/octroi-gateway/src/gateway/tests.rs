@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use octroi_core::audit::{Actor, ActorKind, Event, Kind};
 use octroi_core::principal::TokenName;
-use octroi_core::{Principal, UserRole};
+use octroi_core::{Principal, ServerKey, UserRole};
 use octroi_store::{AuditFilter, AuditRecord, CanonicalJson, HealthSample, ManagedBy, Store};
 use parking_lot::Mutex;
 

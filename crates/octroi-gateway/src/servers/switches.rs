@@ -19,7 +19,7 @@ pub(super) struct OperatorSwitch {
 
 /// All decisions of people about servers.
 #[derive(Debug, Default)]
-pub(crate) struct Switches {
+pub(super) struct Switches {
     by_operator: HashMap<ServerKey, OperatorSwitch>,
     /// Servers that an admin has said yes to.
     agreed: HashSet<ServerKey>,
@@ -27,7 +27,7 @@ pub(crate) struct Switches {
 
 impl Switches {
     /// The decisions of earlier runs.
-    pub(crate) fn of_records(records: Vec<ServerRecord>) -> Self {
+    pub(super) fn of_records(records: Vec<ServerRecord>) -> Self {
         let mut switches = Self::default();
         for record in records {
             if record.is_agreed {
@@ -76,13 +76,14 @@ impl Switches {
 #[cfg(test)]
 mod tests {
     use octroi_core::ServerName;
-    use octroi_core::server::{Program, Transport};
+    use octroi_core::server::{Remote, Transport};
 
     use super::*;
 
     fn spec(trust: Trust, switched_off: Option<SwitchedOff>) -> ServerSpec {
         let key = ServerKey::system(ServerName::parse("tracker").unwrap());
-        ServerSpec { trust, switched_off, ..ServerSpec::new(key, Transport::Stdio(Program::default())) }
+        let remote = Remote { url: "https://tracker.example/mcp".to_owned(), headers: Default::default() };
+        ServerSpec { trust, switched_off, ..ServerSpec::new(key, Transport::Http(remote)) }
     }
 
     #[test]

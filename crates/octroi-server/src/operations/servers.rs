@@ -72,7 +72,7 @@ pub(super) async fn toggle(context: &OperationContext, request: ToggleRequest) -
     let gateway = Arc::clone(&context.gateway);
     let upstream = find(&gateway, &request.name)?;
     let key = upstream.spec().key.clone();
-    let by = Arc::from(&**context.requester.principal.id());
+    let by = Arc::clone(context.requester.principal.id());
     let change = gateway.servers().switch(&upstream, request.enabled, by).filed_under(of_server(&key));
     Ok(change.map(move |switched| {
         switched?;

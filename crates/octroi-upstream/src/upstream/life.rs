@@ -216,13 +216,13 @@ impl Upstream {
                     // Calls in flight have time limits of their own, and a server that does one thing at a
                     // time is not unhealthy.
                     let is_busy = self.n_in_flight() > 0;
-                    let pause = match self.spec.health_interval {
+                    let next = match self.spec.health_interval {
                         Some(_) if is_busy && !is_checked => Some(IDLE_CHECK),
                         Some(every) if !is_checked => Some(jittered(every)),
                         every => every,
                     };
                     is_checked |= !is_busy;
-                    next_check = pause.map(|pause| self.instant() + pause);
+                    next_check = next.map(|pause| self.instant() + pause);
                     if !is_busy && self.check(connection).await.0.health == Health::Unhealthy {
                         warn!(server.name = %self.spec.key, "does not answer, stopped");
                         connection.close().await;
