@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use octroi_core::SwitchedOff;
 use octroi_core::health::{Checks, Health, Lifecycle};
 use octroi_core::server::Start;
 use tokio::time::Instant;
@@ -93,8 +94,10 @@ impl Upstream {
 
     /// Why connecting is not allowed at present, if so.
     pub(super) fn refusal(&self) -> Option<UpstreamError> {
-        if !self.spec.is_enabled() {
-            return Some(UpstreamError::Idle("disabled"));
+        match &self.spec.switched_off {
+            Some(SwitchedOff::Global) => return Some(UpstreamError::Idle("disabled, like every server")),
+            Some(_) => return Some(UpstreamError::Idle("disabled")),
+            None => {}
         }
         if self.closing.is_cancelled() {
             return Some(UpstreamError::Stopping);

@@ -369,7 +369,7 @@ async fn the_switch_of_all_servers_is_named() {
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     check(
         &gateway,
-        &[&["enable", "peer"], &["status"], &["disable", "peer"]],
+        &[&["enable", "peer"], &["status"], &["test", "peer"], &["disable", "peer"]],
         expect![[r#"
             $ octroi enable peer
             error: peer is switched on, but stays disabled
@@ -381,6 +381,10 @@ async fn the_switch_of_all_servers_is_named() {
             NAME  STATE     HEALTH   TRANSPORT  TOOLS  ERROR
             peer  disabled  unknown  stdio          0  `enabled = false` under [mcp] keeps…
             [exit 0]
+            $ octroi test peer
+            error: server `peer` is not available: it is disabled, like every server
+            hint: set `enabled = true` under [mcp] in the configuration, then run `octroi reload`
+            [exit 1]
             $ octroi disable peer
             peer disabled; undo with `octroi enable peer` (disabled)
             [exit 0]
