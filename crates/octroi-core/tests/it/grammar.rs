@@ -343,7 +343,7 @@ image = "img:1"
     expect![[r#"
         all: stdio /cfg/bin/run ["--key", "<API_KEY>"] +LANG in /cfg/inner
             title = "All", description = "everything", inherit_env = ["LANG"], era = "legacy", start = "manual", sharing = "per_session", reconnect = false, timeout = "10m", max_call_timeout = "20m", connect_timeout = "1h", list_timeout = "1500ms", shutdown_grace = "1s", max_message_bytes = 1000, max_concurrency = 3, queue = 0, health_interval = false, idle_stop = "5m", trust = "high", allow_tools = ["read_*"], deny_tools = ["*_all"], deny_side_effect_tags = ["fs.write"], risk_overrides = {"delete":"critical","read_*":"medium"}, template_id = "t", env_type = "preinstalled", image = "img:1"
-        warning: file:31: server `all`: `env_type` has no effect yet: the command runs on this machine
+        warning: file:31: server `all`: environments are not built yet, so `env_type` is only kept: the command runs on this machine
     "#]].assert_eq(&describe(&config));
     assert!(!format!("{config:?}").contains("<API_KEY>"), "a secret shows");
 }
@@ -372,7 +372,15 @@ name = "here"
 command = "run"
 env_type = "host"
 "#,
-        expect![[""]],
+        expect![[r#"
+            injected: stdio run [] in /cfg
+                env_type = "dynamic_injected"
+            here: stdio run [] in /cfg
+                env_type = "host"
+            left_out: file:5: server `isolated` is left out: `env_type = "custom_image"` is not possible: environments are not built yet; remove `env_type` to run the command on this machine
+            warning: file:11: server `off`: `env_type = "custom_image"` is not possible: environments are not built yet; remove `env_type` to run the command on this machine
+            warning: file:15: server `injected`: environments are not built yet, so `env_type` is only kept: the command runs on this machine
+        "#]],
     );
 }
 

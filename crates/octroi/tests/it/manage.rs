@@ -123,7 +123,7 @@ async fn the_command_line_says_what_is_running() {
     let data = gateway.directory().join("data");
     // The first check is made when it has connected, and nobody has to ask for it.
     for _ in 0..200 {
-        if command(&gateway, 0, &["list"]).await.contains("healthy") {
+        if command(&gateway, 0, &["list"]).await.contains(" healthy ") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -285,7 +285,7 @@ async fn servers_that_do_not_run_say_why() {
     let data = gateway.directory().join("data");
     for _ in 0..200 {
         let (_, text) = exit_and_output(&run(&data, &["list"]).await);
-        if text.matches(" failed ").count() == 2 && text.contains("running  healthy") {
+        if text.matches(" failed ").count() == 2 && text.contains(" healthy ") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -305,21 +305,21 @@ async fn servers_that_do_not_run_say_why() {
         ],
         expect![[r#"
             $ octroi list
-            NAME     STATE     HEALTH   TRANSPORT  TOOLS  ERROR
-            ends     failed    unknown  stdio          0  the server ended: exit status: 3;…
-            manual   stopped   unknown  stdio          0
-            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: th…
-            off      disabled  unknown  stdio          0
-            peer     running   healthy  stdio         16
+            NAME     STATE     HEALTH     TRANSPORT  TOOLS  ERROR
+            ends     failed    unhealthy  stdio          0  the server ended: exit status:…
+            manual   stopped   unknown    stdio          0
+            missing  failed    unhealthy  stdio          0  cannot run `/no/such/program`:…
+            off      disabled  unknown    stdio          0
+            peer     running   healthy    stdio         16
             [exit 0]
             $ octroi status
             http://ADDRESS/mcp  1 of 5 servers running
-            NAME     STATE     HEALTH   TRANSPORT  TOOLS  ERROR
-            ends     failed    unknown  stdio          0  the server ended: exit status: 3;…
-            manual   stopped   unknown  stdio          0
-            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: th…
-            off      disabled  unknown  stdio          0
-            peer     running   healthy  stdio         16
+            NAME     STATE     HEALTH     TRANSPORT  TOOLS  ERROR
+            ends     failed    unhealthy  stdio          0  the server ended: exit status:…
+            manual   stopped   unknown    stdio          0
+            missing  failed    unhealthy  stdio          0  cannot run `/no/such/program`:…
+            off      disabled  unknown    stdio          0
+            peer     running   healthy    stdio         16
             error: 2 of 5 servers failed: ends, missing
             hint: `octroi get ends` shows the whole error, `octroi logs ends` what the server wrote
             [exit 1]
