@@ -214,14 +214,14 @@ impl Walk {
             own.map(|verdict| (Gate::Agent, verdict)).or(global.map(|verdict| (Gate::Global, verdict)));
         match deciding {
             Some((gate, verdict)) if verdict.word == Word::Allow => {
-                self.answer(Ask::Firm, &format!("{} of the {} policy", verdict.by, gate.as_str()));
+                self.answer(Ask::Firm, || format!("{} of the {} policy", verdict.by, gate.as_str()));
                 let PolicyVerdict { reason, by, .. } = verdict;
                 self.trace.push(Verdict { reason, by: Some(by), ..Verdict::pass(gate) });
             }
             Some((gate, verdict)) => self.ask_for_policy(gate, verdict),
             None => match call.context.profile.otherwise(call.tool) {
                 Otherwise::Allow => {
-                    self.answer(Ask::Soft, &format!("profile {}", call.context.profile.as_str()));
+                    self.answer(Ask::Soft, || format!("profile {}", call.context.profile.as_str()));
                     self.pass(Gate::Profile)?;
                 }
                 Otherwise::Ask => {
@@ -253,11 +253,16 @@ impl Walk {
     }
 
     /// What asks no more strongly than this is answered by a rule or the profile.
-    fn answer(&mut self, strongest: Ask, by: &str) {
+    fn answer(&mut self, strongest: Ask, by: impl FnOnce() -> String) {
+        // Most calls are allowed without a gate that asks.
+        if self.asks.is_empty() {
+            return;
+        }
+        let by = by();
         self.asks.retain(|(ask, position)| {
             let is_answered = *ask <= strongest;
             if is_answered {
-                self.trace.answer(*position, by);
+                self.trace.answer(*position, &by);
             }
             !is_answered
         });

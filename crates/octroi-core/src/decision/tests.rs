@@ -468,7 +468,11 @@ fn what_answers_a_gate_is_named() {
     assert_eq!(asks(&Scene::new(Profile::Guarded, Risk::Medium, &[])), ("allow", vec![]));
     let unfrozen = Scene::new(Profile::Guarded, Risk::High, &[])
         .with(|scene| scene.context.spec_hash = Some("abc".into()));
-    assert_eq!(asks(&unfrozen), ("allow", vec![("spec_frozen", by("profile guarded"))]));
+    assert_eq!(asks(&unfrozen), ("ask", vec![("spec_frozen", None), ("profile", None)]));
+    assert_eq!(
+        asks(&allowed(unfrozen)),
+        ("allow", vec![("spec_frozen", by("allow[1] of the global policy"))])
+    );
     let denied = allowed(admin()).policy("floor", "[[ask]]\ntool = \"*\"");
     assert_eq!(
         asks(&denied),
