@@ -75,6 +75,8 @@ impl Switches {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use octroi_core::ServerName;
     use octroi_core::server::{Remote, Transport};
 
@@ -82,7 +84,7 @@ mod tests {
 
     fn spec(trust: Trust, switched_off: Option<SwitchedOff>) -> ServerSpec {
         let key = ServerKey::system(ServerName::parse("tracker").unwrap());
-        let remote = Remote { url: "https://tracker.example/mcp".to_owned(), headers: Default::default() };
+        let remote = Remote { url: "https://tracker.example/mcp".to_owned(), headers: BTreeMap::new() };
         ServerSpec { trust, switched_off, ..ServerSpec::new(key, Transport::Http(remote)) }
     }
 
