@@ -14,6 +14,7 @@ mod glossary;
 mod json_rpc;
 mod sizes;
 mod source;
+mod words;
 
 /// Which rule a finding is about, so that an exception can name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub(crate) enum Rule {
     JsonRpc,
     /// A name in the glossary that is not in the code.
     Glossary,
+    /// An error code or a kind of record that nothing emits.
+    UnusedWord,
 }
 
 /// Something that breaks a rule.
@@ -64,6 +67,7 @@ pub(crate) fn check() -> Result<(), Failure> {
         findings.extend(sizes::check(target));
         findings.extend(json_rpc::check(target));
     }
+    findings.extend(words::check(&targets));
     say(&files::summary(&files));
     let complaints = exceptions::apply(exceptions::EXCEPTIONS, findings);
     if complaints.is_empty() {

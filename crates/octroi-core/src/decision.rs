@@ -36,6 +36,8 @@ pub struct CustomVerdict {
     pub outcome: Outcome,
     /// Its reason, for denials and approvals.
     pub reason: Option<String>,
+    /// For a denial, whether the gate decided it or failed.
+    pub fault: Fault,
 }
 
 /// A custom gate written in Rust.
@@ -195,11 +197,9 @@ impl Walk {
             let reason = verdict.reason.clone();
             let by = Some(verdict.name.clone());
             match verdict.outcome {
-                Outcome::Pass => {
-                    self.trace.push(Verdict { gate: Gate::Custom, outcome: Outcome::Pass, reason: None, by })
-                }
+                Outcome::Pass => self.trace.push(Verdict { by, ..Verdict::pass(Gate::Custom) }),
                 Outcome::Ask => self.ask(Gate::Custom, Ask::Hard, reason, by),
-                Outcome::Deny => return self.stop(Gate::Custom, reason, by, false, Fault::Policy),
+                Outcome::Deny => return self.stop(Gate::Custom, reason, by, false, verdict.fault),
             }
         }
         Ok(())
@@ -229,19 +229,15 @@ impl Walk {
             own.map(|verdict| (Gate::Agent, verdict)).or(global.map(|verdict| (Gate::Global, verdict)));
         match deciding {
             Some((gate, verdict)) if verdict.word == Word::Allow => {
-                self.trace.push(Verdict {
-                    gate,
-                    outcome: Outcome::Pass,
-                    reason: verdict.reason,
-                    by: Some(verdict.by),
-                });
-                self.asks.retain(|(ask, _)| *ask == Ask::Hard);
+                self.answer(Ask::Firm, || format!("{} of the {} policy", verdict.by, gate.as_str()));
+                let PolicyVerdict { reason, by, .. } = verdict;
+                self.trace.push(Verdict { reason, by: Some(by), ..Verdict::pass(gate) });
             }
             Some((gate, verdict)) => self.ask_for_policy(gate, verdict),
             None => match call.context.profile.otherwise(call.tool) {
                 Otherwise::Allow => {
+                    self.answer(Ask::Soft, || format!("profile {}", call.context.profile.as_str()));
                     self.pass(Gate::Profile)?;
-                    self.asks.retain(|(ask, _)| *ask != Ask::Soft);
                 }
                 Otherwise::Ask => {
                     let reason = sentence::of_profile(call.context.profile, call.tool);
@@ -271,6 +267,22 @@ impl Walk {
         }
     }
 
+    /// What asks no more strongly than this is answered by a rule or the profile.
+    fn answer(&mut self, strongest: Ask, by: impl FnOnce() -> String) {
+        // Most calls are allowed without a gate that asks.
+        if self.asks.is_empty() {
+            return;
+        }
+        let by = by();
+        self.asks.retain(|(ask, position)| {
+            let is_answered = *ask <= strongest;
+            if is_answered {
+                self.trace.answer(*position, &by);
+            }
+            !is_answered
+        });
+    }
+
     fn ask_for_policy(&mut self, gate: Gate, verdict: PolicyVerdict) {
         self.ask(gate, Ask::Hard, verdict.reason, Some(verdict.by));
     }
@@ -284,13 +296,13 @@ impl Walk {
 
     #[expect(clippy::unnecessary_wraps, reason = "so that it can be the end of a gate like `deny`")]
     fn pass(&mut self, gate: Gate) -> Result<(), Stopped> {
-        self.trace.push(Verdict { gate, outcome: Outcome::Pass, reason: None, by: None });
+        self.trace.push(Verdict::pass(gate));
         Ok(())
     }
 
     fn ask(&mut self, gate: Gate, ask: Ask, reason: Option<String>, by: Option<String>) {
         self.asks.push((ask, self.trace.verdicts().len()));
-        self.trace.push(Verdict { gate, outcome: Outcome::Ask, reason, by });
+        self.trace.push(Verdict { gate, outcome: Outcome::Ask, reason, by, answered_by: None });
     }
 
     /// Says why approval is needed. What only a person can answer comes first; then the default of the profile, which
@@ -316,7 +328,7 @@ impl Walk {
         is_abort: bool,
         fault: Fault,
     ) -> Result<T, Stopped> {
-        self.trace.push(Verdict { gate, outcome: Outcome::Deny, reason, by });
+        self.trace.push(Verdict { gate, outcome: Outcome::Deny, reason, by, answered_by: None });
         Err(Stopped { gate, is_abort, fault })
     }
 }

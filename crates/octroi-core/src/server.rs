@@ -9,6 +9,7 @@ use crate::arguments::Strictness;
 use crate::glob::Glob;
 use crate::name::{ServerKey, ServerName};
 use crate::secret::Secret;
+use crate::switched_off::SwitchedOff;
 use crate::tool::{Risk, ToolOverride};
 use crate::trust::Trust;
 
@@ -21,8 +22,8 @@ pub struct ServerSpec {
     pub title: Option<String>,
     /// What it is for.
     pub description: Option<String>,
-    /// Whether it may be used at all.
-    pub enabled: bool,
+    /// What keeps it off; `None` if it may be used.
+    pub switched_off: Option<SwitchedOff>,
     /// How to reach it.
     pub transport: Transport,
     /// The protocol era to use.
@@ -66,7 +67,7 @@ impl ServerSpec {
             key,
             title: None,
             description: None,
-            enabled: true,
+            switched_off: None,
             transport,
             era: EraChoice::default(),
             start: Start::default(),
@@ -85,6 +86,11 @@ impl ServerSpec {
             runtime: Runtime::default(),
             template_id: None,
         }
+    }
+
+    /// Whether it may be used at all.
+    pub fn is_enabled(&self) -> bool {
+        self.switched_off.is_none()
     }
 
     /// The name under which it is configured.

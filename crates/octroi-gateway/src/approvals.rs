@@ -105,7 +105,7 @@ impl CallToApprove<'_> {
             principal: &self.caller.principal,
             has_admin_token: self.caller.has_admin_token,
             server: self.target.provider.key(),
-            is_enabled: self.target.provider.is_enabled(),
+            switched_off: self.target.provider.switched_off(),
             access: self.target.provider.access(),
             tool: self.tool,
             held: self.target.held.as_deref(),

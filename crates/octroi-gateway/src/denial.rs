@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use octroi_api::error::{META_ERROR, RESERVED_NUMBERS};
 use octroi_api::{ApiError, ErrorCode};
+use octroi_core::SwitchedOff;
 use octroi_core::approval::{Approval, ApprovalState};
 use octroi_core::config::DenialStyle;
 use octroi_core::decision::{Denial, Fault, Gate};
@@ -43,6 +44,14 @@ pub(crate) fn denied(denial: &Denial, style: DenialStyle) -> Answer {
         ErrorCode::InvalidArguments => failed_result(&format!("invalid arguments: {reason}"), &error),
         _ => denial_answer(error, style),
     }
+}
+
+/// The server of a tool is switched off.
+pub(crate) fn switched_off(tool: &str, server: &str, switch: &SwitchedOff, style: DenialStyle) -> Answer {
+    let reason = format!("`{tool}` was not called: server `{server}` is switched off: {}", switch.reason());
+    let error = denial_error(ErrorCode::ToolDisabled, "deny_continue", Some(Gate::Scope.as_str()), &reason);
+    let error = error.with_detail("switch", switch.as_str()).with_detail("server", server);
+    denial_answer(error.with_hint(format!("a person can go on with this: {}", switch.hint(server))), style)
 }
 
 /// The tool changed since the call was decided.

@@ -182,7 +182,8 @@ impl Gateway {
         gateway.audit.start();
         gateway.context.tasks.spawn("server-events", Arc::clone(&gateway.servers).follow_events(received));
         gateway.start_tasks();
-        gateway.servers.apply(specs, true);
+        let agreed = specs.iter().map(|spec| spec.key.clone()).collect();
+        gateway.servers.apply(specs, true, &agreed);
         Ok(gateway)
     }
 

@@ -40,7 +40,7 @@ mod uses;
 pub use activity::AgentRun;
 pub(crate) use activity::{Activities, CallUnderWay};
 pub use agents::{AgentChange, AgentState, SpecChange};
-pub(crate) use decide::{CallToDecide, Considered, Pausing, ReadArguments, SWITCHED_OFF};
+pub(crate) use decide::{CallToDecide, Considered, Pausing, ReadArguments, switched_off_reason};
 pub use lifecycle::NewAgent;
 pub(crate) use policies::place;
 pub use policies::{PolicyFile, imagine, level_of};

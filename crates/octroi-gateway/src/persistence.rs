@@ -3,7 +3,7 @@
 //! Nothing waits for the disk: a background task writes. If a write fails, that is logged and Octroi
 //! continues; the next start then knows a little less.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Version;
 use octroi_mcp::capability::Abilities;
 use octroi_store::{
-    CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownLog, ManagedBy, PinRecord, Store,
-    StoreError, ToolUse,
+    CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownLog, ManagedBy, PinRecord, ServerRecord,
+    Store, StoreError, ToolUse,
 };
 use octroi_upstream::{BackgroundTasks, ServerIdentity, SpokenEras, UpstreamError};
 use parking_lot::Mutex;
@@ -135,6 +135,7 @@ enum WriteJob {
     Pins,
     Used(Vec<ToolUse>),
     Asks(ServerKey, bool),
+    Agree(ServerKey),
     Forget(ServerKey),
     /// Reports when everything before it is done, and whether pins could be written.
     Flush(oneshot::Sender<Result<(), StoreError>>),
@@ -213,10 +214,9 @@ impl Persistence {
         self.audit.take()
     }
 
-    /// Servers that an operator enabled or disabled, regardless of their definition.
-    pub async fn switches(&self) -> Result<HashMap<ServerKey, bool>, StoreError> {
-        let servers = self.store.servers().await?;
-        Ok(servers.into_iter().filter_map(|server| Some((server.key, server.enabled_override?))).collect())
+    /// What is known of servers, with what people decided about them.
+    pub(crate) async fn servers(&self) -> Result<Vec<ServerRecord>, StoreError> {
+        self.store.servers().await
     }
 
     /// Servers that ask their clients over connections that several share.
@@ -229,9 +229,13 @@ impl Persistence {
         self.later(WriteJob::Asks(key.clone(), asks_clients));
     }
 
-    /// Stores that an operator enabled or disabled a server.
-    pub(crate) async fn switch(&self, key: &ServerKey, enabled: Option<bool>) -> Result<(), StoreError> {
-        self.store.set_enabled_override(key, enabled).await
+    /// Stores that an operator enabled or disabled a server. Enabling it is a yes to it.
+    pub(crate) async fn switch(&self, key: &ServerKey, enabled: bool, by: &str) -> Result<(), StoreError> {
+        self.store.set_enabled_override(key, Some((enabled, by))).await
+    }
+
+    pub(crate) fn agree(&self, key: &ServerKey) {
+        self.later(WriteJob::Agree(key.clone()));
     }
 
     /// The last health checks of a server, newest first.
@@ -411,6 +415,7 @@ async fn write(
         }
         WriteJob::Pins | WriteJob::Close => {}
         WriteJob::Used(uses) => store.record_uses(&uses).await?,
+        WriteJob::Agree(key) => store.agree_to_server(&key).await?,
         WriteJob::Asks(key, asks_clients) => store.set_asks_clients(&key, asks_clients).await?,
         WriteJob::Forget(key) => {
             store.forget_server(&key).await?;
@@ -435,7 +440,7 @@ fn definition(spec: &ServerSpec) -> CanonicalJson {
             json!({"transport": "sse", "headers": remote.headers.keys().collect::<Vec<_>>()})
         }
     };
-    CanonicalJson::of(json!({"name": spec.name().as_str(), "enabled": spec.enabled, "reach": transport}))
+    CanonicalJson::of(json!({"name": spec.name().as_str(), "enabled": spec.is_enabled(), "reach": transport}))
 }
 
 fn written(lists: &ServerLists) -> Catalogue {

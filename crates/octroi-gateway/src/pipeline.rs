@@ -42,6 +42,7 @@ mod other;
 mod quota;
 mod serve_task;
 mod subscribe;
+mod switched_off;
 mod task_call;
 
 use abort::{unless_aborted, until_aborted};
@@ -102,7 +103,7 @@ impl ToolCall<'_> {
             principal: &self.request.caller.principal,
             has_admin_token: self.request.caller.has_admin_token,
             server: provider.key(),
-            is_enabled: provider.is_enabled(),
+            switched_off: provider.switched_off(),
             access: provider.access(),
             tool: self.tool,
             held: held.as_deref(),
@@ -215,7 +216,7 @@ impl Pipeline {
     ) -> Answer {
         let target = match self.servers.resolve(view, caller, envelope.method(), params).await {
             Ok(target) => target,
-            Err(error) => return error.into(),
+            Err(error) => return self.unresolved(Request { view, caller, envelope, params }, error),
         };
         if !target.headers.is_empty()
             && let Err(error) = caller.client.check_mirrored(&target.headers, params.arguments().as_ref())

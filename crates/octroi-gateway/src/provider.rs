@@ -4,9 +4,9 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use octroi_core::ServerKey;
 use octroi_core::decision::Permit;
 use octroi_core::server::ToolAccess;
+use octroi_core::{ServerKey, SwitchedOff};
 use octroi_mcp::RpcError;
 use octroi_upstream::Upstream;
 use serde_json::Value;
@@ -58,11 +58,11 @@ impl Provider {
         }
     }
 
-    /// Whether it may be used at all.
-    pub(crate) fn is_enabled(&self) -> bool {
+    /// What keeps it off, if anything does.
+    pub(crate) fn switched_off(&self) -> Option<&SwitchedOff> {
         match self {
-            Self::Upstream(upstream) => upstream.spec().enabled,
-            Self::Builtin(_) => true,
+            Self::Upstream(upstream) => upstream.spec().switched_off.as_ref(),
+            Self::Builtin(_) => None,
         }
     }
 

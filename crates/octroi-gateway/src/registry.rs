@@ -174,6 +174,9 @@ impl Registry {
             if *lists.list(&method) != items {
                 changed.insert(notification_of(&method));
                 lists.set(&method, items);
+            } else if method == Method::ToolsList {
+                // Not replaced: the tools share their definitions with the list.
+                lists.tools.iter_mut().for_each(|tool| tool.is_checked = true);
             }
         }
         if !changed.is_empty() || is_new {
@@ -203,6 +206,13 @@ impl Registry {
                 offer.strays.iter().filter(|stray| before.is_none_or(|old| !old.strays.contains(stray)))
             {
                 warn!(server.name = %spec.key, "{stray}");
+            }
+            for tool in offer.raw.tools.iter().filter(|tool| tool.unusable.is_some()) {
+                let was_known = before.is_some_and(|old| old.raw.tools.contains(tool));
+                if !was_known {
+                    let reason = tool.unusable.as_deref();
+                    warn!(server.name = %spec.key, tool = tool.name, reason, "tool cannot be called, left out");
+                }
             }
             self.keep_seen(inspection.into_seen());
             has_changed |= before.is_none_or(|before| !before.has_tools_of(&offer));
@@ -252,7 +262,7 @@ impl Registry {
         let catalogue = self.current.load_full();
         let mut remembered = self.remembered.lock();
         let found: Vec<(&ServerSpec, Arc<ServerLists>)> = specs
-            .filter(|spec| spec.enabled && catalogue.offer(&spec.key).is_none())
+            .filter(|spec| spec.is_enabled() && catalogue.offer(&spec.key).is_none())
             .filter_map(|spec| Some((spec, remembered.remove(&spec.key)?)))
             .collect();
         if found.is_empty() {

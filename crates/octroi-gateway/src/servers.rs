@@ -1,14 +1,14 @@
 //! The current set of servers. A new configuration creates a new set; unchanged servers keep running.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use octroi_api::ResourceChange;
-use octroi_core::ServerKey;
 use octroi_core::server::{ServerSpec, Start};
+use octroi_core::{ServerKey, SwitchedOff};
 use octroi_store::StoreError;
 use octroi_upstream::{Context, Upstream};
 use parking_lot::Mutex;
@@ -30,14 +30,17 @@ mod asking;
 mod events;
 mod refresh;
 mod resolve;
+mod schemas;
 mod silent;
 mod status;
+mod switches;
 mod watching;
 
 pub use refresh::Refreshed;
 pub(crate) use resolve::Target;
 pub use silent::SilentServer;
 pub use status::ErrorDetail;
+use switches::{OperatorSwitch, Switches};
 
 /// How long a list waits for a server that was never seen, unless configured otherwise: clients that wait for several
 /// seconds show no tools at all.
@@ -64,16 +67,22 @@ pub struct Servers {
     registry: Arc<Registry>,
     builtin: Option<Arc<dyn BuiltinProvider>>,
     members: ArcSwap<ManagedServers>,
-    /// Whether servers may be enabled at all; held while a new set is built from the old one.
-    applying: Mutex<bool>,
-    /// The same, for readers that must not wait.
-    are_on: AtomicBool,
-    /// Servers that an operator enabled or disabled.
-    switches: Mutex<HashMap<ServerKey, bool>>,
+    /// What is configured; held while a new set is built from the old one.
+    configured: Mutex<ConfiguredServers>,
+    /// What people decided about servers.
+    switches: Mutex<Switches>,
     /// Servers that ask their clients over connections that several share.
     asking: Mutex<HashSet<ServerKey>>,
     /// Set once every server has answered or failed, so that calls skip the check.
     all_settled: AtomicBool,
+}
+
+/// The servers of the configuration.
+#[derive(Default)]
+struct ConfiguredServers {
+    specs: Vec<ServerSpec>,
+    /// Whether servers may be enabled at all.
+    are_on: bool,
 }
 
 /// What a new configuration changed.
@@ -106,8 +115,7 @@ impl Servers {
             registry: Arc::clone(registry),
             builtin,
             members: ArcSwap::default(),
-            applying: Mutex::new(true),
-            are_on: AtomicBool::new(true),
+            configured: Mutex::default(),
             switches: Mutex::default(),
             asking: Mutex::default(),
             all_settled: AtomicBool::new(false),
@@ -116,8 +124,8 @@ impl Servers {
 
     /// Restores the switches that operators set in an earlier run.
     pub(crate) async fn recall(&self, persistence: &Persistence) {
-        match persistence.switches().await {
-            Ok(switches) => *self.switches.lock() = switches,
+        match persistence.servers().await {
+            Ok(records) => *self.switches.lock() = Switches::of_records(records),
             Err(error) => warn!(%error, hint = error.hint(), "server switches could not be loaded"),
         }
         match persistence.asking().await {
@@ -155,30 +163,48 @@ impl Servers {
     /// Replaces the set of servers. Those with an unchanged definition keep running; others are closed once
     /// their calls are done.
     ///
-    /// With `are_on` false all are disabled, regardless of any switch.
-    pub fn apply(self: &Arc<Self>, specs: Vec<ServerSpec>, are_on: bool) -> Changes {
+    /// With `are_on` false all are disabled, regardless of any switch. `agreed` are those that a person has seen in the
+    /// configuration and accepted; others with low trust stay off until somebody enables them.
+    pub fn apply(
+        self: &Arc<Self>,
+        specs: Vec<ServerSpec>,
+        are_on: bool,
+        agreed: &HashSet<ServerKey>,
+    ) -> Changes {
         // Two concurrent changes would each lose the other's.
-        let mut applying = self.applying.lock();
-        *applying = are_on;
-        self.are_on.store(are_on, Ordering::Relaxed);
-        self.replace(specs, are_on)
+        let mut configured = self.configured.lock();
+        *configured = ConfiguredServers { specs, are_on };
+        let is_agreed = |spec: &&ServerSpec| spec.is_enabled() && agreed.contains(&spec.key);
+        let agreed: Vec<&ServerKey> = {
+            let mut switches = self.switches.lock();
+            let agreed = configured.specs.iter().filter(is_agreed).map(|spec| &spec.key);
+            agreed.filter(|key| switches.agree(key)).collect()
+        };
+        let changes = self.replace(&configured);
+        if let Some(persistence) = &self.persistence {
+            for key in agreed {
+                persistence.agree(key);
+            }
+        }
+        changes
     }
 
-    fn replace(self: &Arc<Self>, specs: Vec<ServerSpec>, are_on: bool) -> Changes {
+    fn replace(self: &Arc<Self>, configured: &ConfiguredServers) -> Changes {
         let mut changes = Changes::default();
         let mut members = ManagedServers::new();
         let mut begun = Vec::new();
         let old = self.members.load_full();
-        for mut spec in specs {
+        for mut spec in configured.specs.iter().cloned() {
             let key = spec.key.clone();
             if key.name == Builtins::key().name {
                 warn!("a server cannot be called `{key}`, it is left out");
                 continue;
             }
-            if let Some(enabled) = self.switches.lock().get(&key) {
-                spec.enabled = *enabled;
-            }
-            spec.enabled &= are_on;
+            spec.switched_off = if configured.are_on {
+                self.switches.lock().switched_off(&spec)
+            } else {
+                Some(SwitchedOff::Global)
+            };
             match old.get(&key) {
                 Some(member) if *member.upstream.spec() == spec => {
                     changes.unchanged += 1;
@@ -205,7 +231,7 @@ impl Servers {
         self.all_settled.store(false, Ordering::Relaxed);
         let left: Vec<&ServerKey> = old
             .keys()
-            .filter(|key| members.get(*key).is_none_or(|new| !new.upstream.spec().enabled))
+            .filter(|key| members.get(*key).is_none_or(|new| !new.upstream.spec().is_enabled()))
             .collect();
         changes.removed =
             left.iter().filter(|key| !members.contains_key(**key)).map(ToString::to_string).collect();
@@ -222,7 +248,7 @@ impl Servers {
             for key in left.iter().filter(|key| !members.contains_key(**key)) {
                 // Its pins are kept: a server of the same name may come back.
                 persistence.forget(key);
-                self.switches.lock().remove(*key);
+                self.switches.lock().forget(key);
                 self.asking.lock().remove(*key);
             }
         }
@@ -243,24 +269,33 @@ impl Servers {
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
         enabled: bool,
+        by: Arc<str>,
     ) -> PlannedChange<(), StoreError> {
         let spec = upstream.spec();
         let subject = json!({"change": "server_switched", "server": spec.key.to_string()});
-        let (before, after) = (json!({"enabled": spec.enabled}), json!({"enabled": enabled}));
+        let (before, after) = (json!({"enabled": spec.is_enabled()}), json!({"enabled": enabled}));
         let (servers, key) = (Arc::clone(self), spec.key.clone());
-        PlannedChange::new(subject, before, after, async move { servers.apply_switch(&key, enabled).await })
+        PlannedChange::new(
+            subject,
+            before,
+            after,
+            async move { servers.apply_switch(&key, enabled, by).await },
+        )
     }
 
-    async fn apply_switch(self: &Arc<Self>, key: &ServerKey, enabled: bool) -> Result<(), StoreError> {
+    async fn apply_switch(
+        self: &Arc<Self>,
+        key: &ServerKey,
+        is_enabled: bool,
+        by: Arc<str>,
+    ) -> Result<(), StoreError> {
         if let Some(persistence) = &self.persistence {
             // The server must be recorded first; whether its pins were written does not matter here.
             let _ = persistence.flush().await;
-            persistence.switch(key, Some(enabled)).await?;
+            persistence.switch(key, is_enabled, &by).await?;
         }
-        self.switches.lock().insert(key.clone(), enabled);
-        let applying = self.applying.lock();
-        let specs = self.members.load().values().map(|member| member.upstream.spec().clone()).collect();
-        self.replace(specs, *applying);
+        self.switches.lock().switch(key, OperatorSwitch { is_enabled, by: Some(by) });
+        self.replace(&self.configured.lock());
         Ok(())
     }
 
@@ -275,11 +310,11 @@ impl Servers {
         let tasks = &self.context.tasks;
         tasks.spawn_on_main("supervise", Arc::clone(&member.upstream).supervise());
         tasks.spawn_on_main("refresh", Arc::clone(self).refresh_on_demand(Arc::clone(member)));
-        if known.is_some() || !spec.enabled || spec.start == Start::Manual {
+        if known.is_some() || !spec.is_enabled() || spec.start == Start::Manual {
             member.refresher.settle();
         }
-        if !spec.enabled {
-            info!(server.name = %spec.key, "disabled, skipped");
+        if let Some(switch) = &spec.switched_off {
+            info!(server.name = %spec.key, switch = switch.as_str(), "disabled, skipped");
         } else if spec.start == Start::Eager {
             self.wake(member);
         }

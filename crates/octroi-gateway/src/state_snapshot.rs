@@ -65,7 +65,14 @@ pub(crate) enum SnapshotItem {
     /// An agent that was removed, whose id stays reserved.
     FormerAgent { id: String, owner: Option<String>, at_ms: i64, by: String },
     /// A server that an operator enabled or disabled.
-    Switch { server: String, enabled: bool },
+    Switch {
+        server: String,
+        enabled: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// A server that an admin has said yes to.
+    Agreed { server: String },
 }
 
 /// Reads everything to remember. `redact` removes secrets from a text.
@@ -115,8 +122,12 @@ pub(crate) async fn read_state(
         by: former.removed_by,
     }));
     for server in store.servers().await? {
+        if server.is_agreed {
+            items.push(SnapshotItem::Agreed { server: server.key.to_string() });
+        }
         if let Some(enabled) = server.enabled_override {
-            items.push(SnapshotItem::Switch { server: server.key.to_string(), enabled });
+            let by = server.switched_by;
+            items.push(SnapshotItem::Switch { server: server.key.to_string(), enabled, by });
         }
     }
     Ok(items)
@@ -305,16 +316,26 @@ async fn write_item(
         SnapshotItem::FormerAgent { id, owner, at_ms: removed_at_ms, by: removed_by } => {
             store.remove_agent(&FormerAgent { id, owner, removed_at_ms, removed_by }).await?;
         }
-        SnapshotItem::Switch { server, enabled } => {
-            let Some(key) = ServerKey::parse(&server) else { return Ok(()) };
-            // The next start records its real definition.
-            let definition = CanonicalJson::of(json!({"name": server}));
-            store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
-            store.set_enabled_override(&key, Some(enabled)).await?;
+        SnapshotItem::Agreed { server } => {
+            if let Some(key) = rebuild_server(store, &server, now_ms).await? {
+                store.agree_to_server(&key).await?;
+            }
+        }
+        SnapshotItem::Switch { server, enabled, by } => {
+            let Some(key) = rebuild_server(store, &server, now_ms).await? else { return Ok(()) };
+            store.set_enabled_override(&key, Some((enabled, by.as_deref().unwrap_or("an operator")))).await?;
             rebuilt.n_switches += 1;
         }
     }
     Ok(())
+}
+
+/// Records a server under its name; the next start records its real definition.
+async fn rebuild_server(store: &Store, server: &str, now_ms: i64) -> Result<Option<ServerKey>, StoreError> {
+    let Some(key) = ServerKey::parse(server) else { return Ok(None) };
+    let definition = CanonicalJson::of(json!({"name": server}));
+    store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
+    Ok(Some(key))
 }
 
 fn policy_draft(
@@ -370,6 +391,7 @@ fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
         | SnapshotItem::KeptOut { .. }
         | SnapshotItem::Policy { .. }
         | SnapshotItem::FormerAgent { .. }
+        | SnapshotItem::Agreed { .. }
         | SnapshotItem::Switch { .. } => None,
     }
 }
@@ -387,7 +409,7 @@ mod tests {
     use super::*;
 
     fn item(number: usize) -> SnapshotItem {
-        SnapshotItem::Switch { server: format!("s{number}{}", "x".repeat(1_000)), enabled: true }
+        SnapshotItem::Switch { server: format!("s{number}{}", "x".repeat(1_000)), enabled: true, by: None }
     }
 
     fn read(records: &[String]) -> Option<Vec<SnapshotItem>> {

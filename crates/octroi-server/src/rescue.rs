@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use octroi_api::{Answered, ApiError, ErrorCode, RequestKind};
+use octroi_core::SwitchedOff;
 use octroi_gateway::{
     AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError, UpstreamError,
 };
@@ -74,6 +75,7 @@ impl From<&OperationError> for ApiError {
 /// How to go on with a server that does not answer.
 fn server_hint(server: &str, error: &UpstreamError) -> String {
     match error {
+        UpstreamError::Idle("disabled, like every server") => SwitchedOff::Global.hint(server),
         UpstreamError::Idle("disabled") => format!("switch it on with `octroi enable {server}`"),
         UpstreamError::Idle(_) => format!("start it with `octroi restart {server}`"),
         UpstreamError::NeedsAuth => "check the `headers` of the server's entry".to_owned(),

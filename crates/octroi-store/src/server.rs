@@ -90,6 +90,10 @@ pub struct ServerRecord {
     pub revision: i64,
     /// Set by `octroi enable` and `octroi disable`; overrides the definition.
     pub enabled_override: Option<bool>,
+    /// Who switched it last.
+    pub switched_by: Option<String>,
+    /// Whether an admin has said yes to it.
+    pub is_agreed: bool,
     /// Whether it was seen to ask its clients over a connection that several share.
     pub asks_clients: bool,
     /// When it was first recorded.

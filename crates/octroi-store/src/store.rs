@@ -95,14 +95,22 @@ impl Store {
         }
     }
 
-    /// Enables or disables a server regardless of its definition; `None` removes the override.
+    /// Enables or disables a server regardless of its definition, with who did it; `None` removes the override. Enabling
+    /// is a yes to the server.
     pub async fn set_enabled_override(
         &self,
         key: &ServerKey,
-        enabled: Option<bool>,
+        enabled: Option<(bool, &str)>,
     ) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.set_enabled_override(key, enabled).await,
+        }
+    }
+
+    /// Saves that an admin has said yes to a recorded server.
+    pub async fn agree_to_server(&self, key: &ServerKey) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.agree_to_server(key).await,
         }
     }
 

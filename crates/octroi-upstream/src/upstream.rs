@@ -129,7 +129,7 @@ impl Upstream {
         let closing = context.shutdown.child_token();
         let logs = Arc::new(Logs::new(&spec, &context.clock, &context.redactor));
         let made = Instant::from_std(context.clock.instant());
-        let may_connect = AtomicBool::new(spec.enabled && spec.start != Start::Manual);
+        let may_connect = AtomicBool::new(spec.is_enabled() && spec.start != Start::Manual);
         Arc::new(Self {
             spec,
             context,

@@ -74,7 +74,7 @@ const GATEWAY: ErrorSpec = ErrorSpec {
 };
 
 /// In the order of the enum, which a test checks. Each row lists only the differences from its base.
-pub(super) static TABLE: [ErrorSpec; 46] = [
+pub(super) static TABLE: [ErrorSpec; 42] = [
     ErrorSpec {
         word: "policy_denied",
         rpc: -32_950,
@@ -404,33 +404,6 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         about: "The protocol version is not supported.",
         hint: "use one of the versions that the error lists",
         ..REJECTED
-    },
-    ErrorSpec {
-        word: "server_name_exists",
-        about: "A server of this name exists already.",
-        hint: "choose another name",
-        ..REFUSED
-    },
-    ErrorSpec {
-        word: "server_in_use",
-        retry: Retry::After,
-        about: "The server is in use by an open session.",
-        hint: "close the session first",
-        ..REFUSED
-    },
-    ErrorSpec {
-        word: "template_not_found",
-        http: 422,
-        about: "There is no such server template.",
-        hint: "list the templates",
-        ..REFUSED
-    },
-    ErrorSpec {
-        word: "protected_field",
-        http: 422,
-        about: "This field cannot be changed.",
-        hint: "leave it out",
-        ..REFUSED
     },
     ErrorSpec {
         word: "internal_error",

@@ -88,10 +88,6 @@ pub enum ErrorCode {
     SubscribeUnsupported,
     UnsubscribeUnsupported,
     UnsupportedProtocolVersion,
-    ServerNameExists,
-    ServerInUse,
-    TemplateNotFound,
-    ProtectedField,
     InternalError,
     ParseError,
     InvalidRequest,
@@ -108,7 +104,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 53] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
@@ -150,10 +146,6 @@ impl ErrorCode {
         Self::SubscribeUnsupported,
         Self::UnsubscribeUnsupported,
         Self::UnsupportedProtocolVersion,
-        Self::ServerNameExists,
-        Self::ServerInUse,
-        Self::TemplateNotFound,
-        Self::ProtectedField,
         Self::InternalError,
         Self::ParseError,
         Self::InvalidRequest,

@@ -19,6 +19,7 @@ use crate::server::{
     Transport,
 };
 use crate::substitute::Lookup;
+use crate::switched_off::SwitchedOff;
 use crate::syntax::{Origin, Value};
 use crate::trust::Trust;
 
@@ -136,8 +137,16 @@ fn definition(
     let title = reader.text("title");
     let description = reader.text("description");
     let trust = reader.word("trust", &TRUSTS);
-    // Only a server with explicitly low trust is disabled by default.
-    let enabled = reader.flag("enabled", trust != Some(Trust::Low));
+    // A server with explicitly low trust is off by default. One that has low trust by default waits for a first yes as
+    // well, which is not a matter of the file.
+    let has_switch = reader.fields.contains_key("enabled");
+    let switched_off = if reader.flag("enabled", trust != Some(Trust::Low)) {
+        None
+    } else if has_switch {
+        Some(SwitchedOff::Entry)
+    } else {
+        Some(SwitchedOff::Trust)
+    };
     let transport = address::read(reader, base, origin, (&name, context.programs));
     let is_local = matches!(transport, Some(Transport::Stdio(_)));
     let oauth = oauth(reader, context);
@@ -158,7 +167,7 @@ fn definition(
     let spec = ServerSpec {
         title,
         description,
-        enabled,
+        switched_off,
         era: reader.word_or("era", &ERAS, ERAS[0].1),
         start: start(reader),
         sharing: reader.word_or("sharing", &SHARINGS, SHARINGS[0].1),
@@ -289,9 +298,19 @@ fn runtime(reader: &mut TableReader<'_>, is_local: bool) -> Runtime {
         return Runtime::default();
     }
     let kind = reader.word_or("env_type", &RUNTIMES, RuntimeKind::Host);
-    if kind != RuntimeKind::Host {
-        let origin = reader.origin("env_type");
-        reader.log.warn(&origin, "`env_type` has no effect yet: the command runs on this machine");
+    let origin = reader.origin("env_type");
+    match kind {
+        RuntimeKind::Host => {}
+        // Without the image, the command would have all of the machine that the entry keeps it from.
+        RuntimeKind::CustomImage => reader.log.error_with_hint(
+            &origin,
+            "`env_type = \"custom_image\"` is not possible: environments are not built yet",
+            "remove `env_type` to run the command on this machine".to_owned(),
+        ),
+        RuntimeKind::DynamicInjected | RuntimeKind::Preinstalled => reader.log.warn(
+            &origin,
+            "environments are not built yet, so `env_type` is only kept: the command runs on this machine",
+        ),
     }
     Runtime {
         kind,

@@ -363,7 +363,7 @@ pub const ENTRY: &[Key] = &[
         "env_type",
         Kind::Words(|| names(&RUNTIMES)),
         "host",
-        "What provides the program. Without effect yet.",
+        "What provides the program. Environments are not built yet: a server with `custom_image` is refused, with the others the command runs on this machine.",
     ),
     key("runtime", Kind::Text, "", "The runtime the package needs, for `dynamic_injected`."),
     key("package", Kind::Text, "", "The package to install, for `dynamic_injected`."),

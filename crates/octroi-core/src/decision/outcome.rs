@@ -83,9 +83,8 @@ impl UnapprovedCall {
 
     /// Denies the call because no person can be asked about it.
     pub fn not_askable(mut self, reason: String) -> Denial {
-        let verdict =
-            Verdict { gate: Gate::Person, outcome: Outcome::Deny, reason: Some(reason.clone()), by: None };
-        self.trace.push(verdict);
+        let outcome = Outcome::Deny;
+        self.trace.push(Verdict { outcome, reason: Some(reason.clone()), ..Verdict::pass(Gate::Person) });
         Denial { gate: Gate::Person, reason, is_abort: false, fault: Fault::Policy, trace: self.trace }
     }
 
@@ -98,10 +97,9 @@ impl UnapprovedCall {
             return Err(Refusal::Differs { what });
         }
         self.trace.push(Verdict {
-            gate: Gate::Person,
-            outcome: Outcome::Pass,
             reason: claimed.decision_reason.clone(),
             by: claimed.decided_by.clone(),
+            ..Verdict::pass(Gate::Person)
         });
         Ok(Permit::new(self.server, Some(self.tool), self.trace))
     }

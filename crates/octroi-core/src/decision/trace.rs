@@ -47,6 +47,15 @@ pub struct Verdict {
     pub reason: Option<String>,
     /// The rule, clause or program that decided.
     pub by: Option<String>,
+    /// The rule or the profile that allows what this gate would ask a person about.
+    pub answered_by: Option<String>,
+}
+
+impl Verdict {
+    /// The verdict of a gate without an objection.
+    pub(super) const fn pass(gate: Gate) -> Self {
+        Self { gate, outcome: Outcome::Pass, reason: None, by: None, answered_by: None }
+    }
 }
 
 /// All verdicts on a call, in their order.
@@ -73,6 +82,13 @@ impl Trace {
         &self.verdicts
     }
 
+    /// Notes that a verdict that asks is answered without a person.
+    pub(super) fn answer(&mut self, position: usize, by: &str) {
+        if let Some(verdict) = self.verdicts.get_mut(position) {
+            verdict.answered_by = Some(by.to_owned());
+        }
+    }
+
     pub(super) fn set_asks(&mut self, asks: Vec<String>) {
         self.asks = asks;
     }
@@ -89,13 +105,13 @@ impl Trace {
             if index > 0 {
                 text.push(',');
             }
-            let Verdict { gate, outcome, reason, by } = verdict;
+            let Verdict { gate, outcome, reason, by, answered_by } = verdict;
             if reason.is_none() && by.is_none() {
                 text.extend(["\"", gate.as_str(), "\""]);
                 continue;
             }
             let _ = write!(text, "{{\"gate\":\"{}\",\"outcome\":\"{}\"", gate.as_str(), outcome.as_str());
-            for (name, value) in [("reason", reason), ("by", by)] {
+            for (name, value) in [("reason", reason), ("by", by), ("answered_by", answered_by)] {
                 if let Some(value) = value {
                     let _ = write!(text, ",\"{name}\":{}", serde_json::Value::from(value.as_str()));
                 }
@@ -116,6 +132,9 @@ impl fmt::Display for Trace {
             }
             if let Some(reason) = &verdict.reason {
                 write!(formatter, ": {reason}")?;
+            }
+            if let Some(answered_by) = &verdict.answered_by {
+                write!(formatter, "; answered by {answered_by}")?;
             }
             writeln!(formatter)?;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use octroi_core::agent::{AgentContext, Mode, Profile};
 use octroi_core::call::Call;
-use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Outcome, decide};
+use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Fault, Outcome, decide};
 use octroi_core::facts::Facts;
 use octroi_core::policy::{Document, Policies, Policy};
 use octroi_core::server::ToolAccess;
@@ -73,7 +73,8 @@ fn scene() -> impl Strategy<Value = Scene> {
     let held = prop_oneof![5 => Just(None), 1 => Just(Some("changed"))];
     let outcome = prop_oneof![Just(Outcome::Pass), Just(Outcome::Ask), Just(Outcome::Deny)];
     let custom = prop::collection::vec(outcome, 0..2).prop_map(|outcomes| {
-        let verdict = |outcome| CustomVerdict { name: "own".to_owned(), outcome, reason: None };
+        let verdict =
+            |outcome| CustomVerdict { name: "own".to_owned(), outcome, reason: None, fault: Fault::Policy };
         outcomes.into_iter().map(verdict).collect::<Vec<_>>()
     });
     let path = prop::sample::select(&["/tmp/x", "/tmp/../etc", "/etc"][..]);

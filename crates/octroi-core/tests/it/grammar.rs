@@ -186,14 +186,14 @@ mcp_servers:
 ",
     );
     let states: String = config.servers.iter().fold(String::new(), |mut text, server| {
-        let _ = write!(text, "{} {} {:?}, ", server.name(), server.enabled, server.trust);
+        let _ = write!(text, "{} {} {:?}, ", server.name(), server.is_enabled(), server.trust);
         text
     });
     assert_eq!(
         states, "off false Medium, risky false Low, approved true Low, remote true Low, ",
         "a remote server is on unless somebody says that it is not trusted"
     );
-    let on = config.servers.iter().filter(|server| server.enabled);
+    let on = config.servers.iter().filter(|server| server.is_enabled());
     let on: Vec<&str> = on.map(|server| server.name().as_str()).collect();
     assert!(config.mcp.enabled);
     assert_eq!(on, ["approved", "remote"]);
@@ -252,7 +252,7 @@ deny_tools = ["*_all"]
 deny_side_effect_tags = ["fs.write"]
 risk_overrides = { "read_*" = "MED", delete = "critical" }
 template_id = "t"
-env_type = "custom_image"
+env_type = "preinstalled"
 image = "img:1"
 "#,
     );
@@ -337,15 +337,51 @@ image = "img:1"
         risk_overrides = { delete = "critical", "read_*" = "medium" }  # file:29
         template_id = "t"                         # file:30
         scope = "system"                          # default
-        env_type = "custom_image"                 # file:31
+        env_type = "preinstalled"                 # file:31
         image = "img:1"                           # file:32"#]]
     .assert_eq(servers);
     expect![[r#"
         all: stdio /cfg/bin/run ["--key", "<API_KEY>"] +LANG in /cfg/inner
-            title = "All", description = "everything", inherit_env = ["LANG"], era = "legacy", start = "manual", sharing = "per_session", reconnect = false, timeout = "10m", max_call_timeout = "20m", connect_timeout = "1h", list_timeout = "1500ms", shutdown_grace = "1s", max_message_bytes = 1000, max_concurrency = 3, queue = 0, health_interval = false, idle_stop = "5m", trust = "high", allow_tools = ["read_*"], deny_tools = ["*_all"], deny_side_effect_tags = ["fs.write"], risk_overrides = {"delete":"critical","read_*":"medium"}, template_id = "t", env_type = "custom_image", image = "img:1"
-        warning: file:31: server `all`: `env_type` has no effect yet: the command runs on this machine
+            title = "All", description = "everything", inherit_env = ["LANG"], era = "legacy", start = "manual", sharing = "per_session", reconnect = false, timeout = "10m", max_call_timeout = "20m", connect_timeout = "1h", list_timeout = "1500ms", shutdown_grace = "1s", max_message_bytes = 1000, max_concurrency = 3, queue = 0, health_interval = false, idle_stop = "5m", trust = "high", allow_tools = ["read_*"], deny_tools = ["*_all"], deny_side_effect_tags = ["fs.write"], risk_overrides = {"delete":"critical","read_*":"medium"}, template_id = "t", env_type = "preinstalled", image = "img:1"
+        warning: file:31: server `all`: environments are not built yet, so `env_type` is only kept: the command runs on this machine
     "#]].assert_eq(&describe(&config));
     assert!(!format!("{config:?}").contains("<API_KEY>"), "a secret shows");
+}
+
+#[test]
+fn a_server_that_wants_an_environment_of_its_own_is_refused() {
+    check(
+        Toml,
+        r#"
+[[mcp.servers]]
+name = "isolated"
+command = "run"
+env_type = "custom_image"
+image = "img:1"
+[[mcp.servers]]
+name = "off"
+enabled = false
+command = "run"
+env_type = "custom_image"
+[[mcp.servers]]
+name = "injected"
+command = "run"
+env_type = "dynamic_injected"
+[[mcp.servers]]
+name = "here"
+command = "run"
+env_type = "host"
+"#,
+        expect![[r#"
+            injected: stdio run [] in /cfg
+                env_type = "dynamic_injected"
+            here: stdio run [] in /cfg
+                env_type = "host"
+            left_out: file:5: server `isolated` is left out: `env_type = "custom_image"` is not possible: environments are not built yet; remove `env_type` to run the command on this machine
+            warning: file:11: server `off`: `env_type = "custom_image"` is not possible: environments are not built yet; remove `env_type` to run the command on this machine
+            warning: file:15: server `injected`: environments are not built yet, so `env_type` is only kept: the command runs on this machine
+        "#]],
+    );
 }
 
 #[test]

@@ -350,7 +350,7 @@ fn records_with_a_url_and_an_environment() {
             near: sse http://localhost:9/events
             new: http https://example.com/mcp Authorization: Bearer <API_KEY>
                 api_key_env = "API_KEY"
-            warning: file:7: server `postgres`: `env_type` has no effect yet: the command runs on this machine
+            warning: file:7: server `postgres`: environments are not built yet, so `env_type` is only kept: the command runs on this machine
             left_out: file:18: server `socket` is left out: `ws://` is not supported; MCP has no WebSocket transport; ask the server for its http:// or https:// address
             left_out: file:19: server `unclosed` is left out: quotes are not closed in the `stdio://` address
         "#]],

@@ -34,13 +34,35 @@ pub(crate) struct ServerLists {
 }
 
 /// One entry of a list.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Item {
     /// Name, URI or URI template.
     pub(crate) name: String,
     /// The definition as the server wrote it.
     pub(crate) definition: Bytes,
     pub(crate) headers: Arc<ParamHeaders>,
+    /// Why nobody can call it, for a tool whose input schema was checked.
+    pub(crate) unusable: Option<Arc<str>>,
+    /// Whether the input schema was checked.
+    pub(crate) is_checked: bool,
+}
+
+/// Whether it was checked makes no difference to anybody.
+impl PartialEq for Item {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { name, definition, headers, unusable, is_checked: _ } = self;
+        *name == other.name
+            && *definition == other.definition
+            && *headers == other.headers
+            && *unusable == other.unusable
+    }
+}
+
+impl Item {
+    /// An entry that was not checked yet.
+    pub(crate) fn new(name: String, definition: Bytes, headers: Arc<ParamHeaders>) -> Self {
+        Self { name, definition, headers, unusable: None, is_checked: false }
+    }
 }
 
 impl ServerLists {
@@ -197,5 +219,5 @@ pub(crate) fn read_item(
         }
         Err(_) => ParamHeaders::default(),
     };
-    Some(Item { name: name.into_owned(), definition: definition.clone(), headers: Arc::new(headers) })
+    Some(Item::new(name.into_owned(), definition.clone(), Arc::new(headers)))
 }

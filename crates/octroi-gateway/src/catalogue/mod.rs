@@ -26,7 +26,7 @@ mod render;
 pub(crate) use builtins::Builtins;
 pub use builtins::OfferedByOctroi;
 pub(crate) use fetch::{Item, ListSource, ServerLists, fetch, read_item};
-pub(crate) use offer::{Guard, Offer, Tool, hash_of};
+pub(crate) use offer::{Guard, Offer, Tool, hash_of, unusable_because};
 pub use render::Rendered;
 
 /// How many similar names an error suggests.

@@ -57,6 +57,8 @@ pub(crate) struct Tool {
     strictness: Strictness,
     definition: Bytes,
     schema: OnceLock<Result<ArgumentSchema, String>>,
+    /// Why nobody can call it, if its schema was found unusable when it was listed.
+    pub(crate) unusable: Option<Arc<str>>,
 }
 
 /// Decides whether an entry must be quarantined.
@@ -94,8 +96,10 @@ impl Offer {
             let Some(tool) = tools.get(&item.name) else { return false };
             let hash = DefinitionHash::from_bytes(tool.descriptor.definition_hash);
             let is_approved = is_seen(guard.hold(PinKind::Tool, item, &hash), PinKind::Tool, item, &mut held);
-            let is_visible =
-                is_approved && tool.descriptor.enabled && is_allowed(&tool.descriptor, &spec.access);
+            let is_visible = is_approved
+                && tool.descriptor.enabled
+                && tool.unusable.is_none()
+                && is_allowed(&tool.descriptor, &spec.access);
             if !is_visible {
                 hidden.insert(item.name.clone());
             }
@@ -280,13 +284,17 @@ impl Tool {
             overrides,
             strictness: spec.strictness,
             definition: item.definition.clone(),
-            schema: OnceLock::new(),
+            schema: match &item.unusable {
+                Some(reason) => OnceLock::from(Err(reason.to_string())),
+                None => OnceLock::new(),
+            },
+            unusable: item.unusable.clone(),
         }
     }
 
     /// One of Octroi's own tools: it reads and proposes, and a person decides about any effect.
     pub(super) fn builtin(name: &str, source: &ServerName, definition: Bytes) -> Self {
-        let item = Item { name: name.to_owned(), definition: definition.clone(), headers: Arc::default() };
+        let item = Item::new(name.to_owned(), definition.clone(), Arc::default());
         Self {
             descriptor: ToolDescriptor {
                 id: CanonicalId::builtin(name),
@@ -307,12 +315,14 @@ impl Tool {
             strictness: Strictness::Strict,
             definition,
             schema: OnceLock::new(),
+            unusable: None,
         }
     }
 
     fn is_same(&self, item: &Item, spec: &ServerSpec) -> bool {
         let descriptor = &self.descriptor;
         self.definition == item.definition
+            && self.unusable == item.unusable
             && descriptor.trust == spec.trust
             && descriptor.timeout == spec.timeouts.call
             && self.strictness == spec.strictness
@@ -328,9 +338,7 @@ impl Tool {
     pub(crate) fn complaint(&self, arguments: &Value, n_bytes: u64) -> Option<String> {
         match self.schema() {
             Ok(schema) => schema.complaint(arguments, n_bytes, self.strictness),
-            Err(reason) => {
-                Some(format!("the tool cannot be called, its input schema is not valid: {reason}"))
-            }
+            Err(reason) => Some(format!("the tool cannot be called: {reason}")),
         }
     }
 
@@ -343,7 +351,7 @@ impl Tool {
     /// The schema of its arguments, compiled at the first use.
     pub(crate) fn schema(&self) -> &Result<ArgumentSchema, String> {
         self.schema.get_or_init(|| {
-            let schema = self.read_schema().and_then(|schema| ArgumentSchema::new(&schema));
+            let schema = compile(&self.definition).map_err(|reason| not_valid(&reason));
             if let Err(reason) = &schema {
                 warn!(tool = %self.descriptor.id, reason, "tool with an invalid input schema, not callable");
             }
@@ -353,12 +361,25 @@ impl Tool {
 
     /// The schema of its arguments as the server wrote it; an empty one if it cannot be read.
     pub(crate) fn input_schema(&self) -> Value {
-        self.read_schema().unwrap_or_default()
+        read_schema(&self.definition).unwrap_or_default()
     }
+}
 
-    fn read_schema(&self) -> Result<Value, String> {
-        member(&self.definition, "inputSchema").unwrap_or_else(|| Ok(serde_json::json!({})))
-    }
+/// Why no arguments can be checked against the input schema of a tool, if that is so.
+pub(crate) fn unusable_because(definition: &Bytes) -> Option<String> {
+    compile(definition).err().map(|reason| not_valid(&reason))
+}
+
+fn not_valid(reason: &str) -> String {
+    format!("its input schema is not valid: {}", visible(reason))
+}
+
+fn compile(definition: &Bytes) -> Result<ArgumentSchema, String> {
+    read_schema(definition).and_then(|schema| ArgumentSchema::new(&schema))
+}
+
+fn read_schema(definition: &Bytes) -> Result<Value, String> {
+    member(definition, "inputSchema").unwrap_or_else(|| Ok(serde_json::json!({})))
 }
 
 /// One member of a definition. The others need not be readable for it.

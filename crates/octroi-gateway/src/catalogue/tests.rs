@@ -9,10 +9,9 @@ use serde_json::json;
 use super::*;
 
 fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLists> {
-    let item = |key: &str, name: &str| Item {
-        name: name.to_owned(),
-        definition: Bytes::from(format!(r#"{{"{key}":"{name}","x":12345678901234567890123}}"#)),
-        headers: Arc::default(),
+    let item = |key: &str, name: &str| {
+        let definition = Bytes::from(format!(r#"{{"{key}":"{name}","x":12345678901234567890123}}"#));
+        Item::new(name.to_owned(), definition, Arc::default())
     };
     let identity = ServerIdentity {
         era: Era::Legacy,

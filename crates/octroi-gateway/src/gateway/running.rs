@@ -56,7 +56,7 @@ impl Gateway {
     }
 
     /// Removes old results of health checks.
-    async fn forget_checks(&self) {
+    pub(super) async fn forget_checks(&self) {
         if let Some(persistence) = &self.persistence {
             let retention = self.governance.settings().health_retention;
             persistence.forget_checks(retention).await;

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use octroi_core::audit::{Actor, ActorKind, Event, Kind};
 use octroi_core::principal::TokenName;
-use octroi_core::{Principal, UserRole};
-use octroi_store::{AuditFilter, AuditRecord, PolicyDraft, PolicyLevel, Store};
+use octroi_core::{Principal, ServerKey, UserRole};
+use octroi_store::{
+    AuditFilter, AuditRecord, CanonicalJson, HealthSample, ManagedBy, PolicyDraft, PolicyLevel, Store,
+};
 use parking_lot::Mutex;
 
 use super::*;
@@ -179,4 +181,26 @@ async fn records_that_the_log_lost_are_not_found_in_place_of_later_ones() {
     let wrong: Vec<_> =
         found.rows.iter().filter(|row| (row.actor_id == "agent:lost") != (row.seq <= last)).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn results_of_health_checks_go_when_they_are_too_old() {
+    let place = tempfile::tempdir().unwrap();
+    let gateway = start(place.path()).await;
+    let store = gateway.persistence().unwrap().store();
+    let key = ServerKey::parse("files").unwrap();
+    store.record_server(&key, ManagedBy::File, &CanonicalJson::of(serde_json::json!({})), 1).await.unwrap();
+    let now_ms = octroi_upstream::system_clock().now_ms();
+    for n_days in [8, 6, 0] {
+        let at_ms = now_ms - n_days * i64::try_from(DAY.as_millis()).unwrap();
+        let sample =
+            HealthSample { at_ms, health: octroi_core::Health::Healthy, latency_ms: None, error: None };
+        store.add_health_sample(&key, &sample).await.unwrap();
+    }
+    for (health_retention, n_left) in [(None, 3), (Some(7 * DAY), 2), (Some(DAY), 1)] {
+        let settings = GovernanceSettings { health_retention, ..GovernanceSettings::default() };
+        gateway.govern(settings, AuditSection::default(), &[]).await.unwrap();
+        gateway.forget_checks().await;
+        assert_eq!(store.health_samples(&key, 10).await.unwrap().len(), n_left, "{health_retention:?}");
+    }
 }

@@ -9,7 +9,7 @@ use octroi_core::decision::{Circumstances, CustomVerdict, Decision, Denial, deci
 use octroi_core::facts::Facts;
 use octroi_core::policy::Policies;
 use octroi_core::server::ToolAccess;
-use octroi_core::{Principal, ServerKey};
+use octroi_core::{Principal, ServerKey, SwitchedOff};
 use octroi_upstream::{LARGE_REQUEST_BYTES, leave_worker};
 use serde_json::Value;
 
@@ -17,8 +17,10 @@ use super::Governance;
 use super::quotas::{Counting, QuotaReservation, QuotaSubject};
 use crate::catalogue::Tool;
 
-/// The reason for every server that is switched off.
-pub(crate) const SWITCHED_OFF: &str = "its server is switched off";
+/// Why a call to a server that is switched off is denied.
+pub(crate) fn switched_off_reason(switch: &SwitchedOff) -> String {
+    format!("its server is switched off: {}", switch.reason())
+}
 
 /// Whether a request is refused while its agent is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +37,8 @@ pub(crate) struct CallToDecide<'a> {
     pub(crate) principal: &'a Principal,
     pub(crate) has_admin_token: bool,
     pub(crate) server: &'a ServerKey,
-    /// Whether the server is enabled.
-    pub(crate) is_enabled: bool,
+    /// What keeps the server off, if anything does.
+    pub(crate) switched_off: Option<&'a SwitchedOff>,
     /// The access rules of the server's entry.
     pub(crate) access: &'a ToolAccess,
     pub(crate) tool: &'a Arc<Tool>,
@@ -199,6 +201,7 @@ impl Governance {
         let arguments = ReadArguments::of(call.arguments, tool, &policies, agent);
         let other_params = call.other_params.map(ReadOtherParams::read);
         let paused = self.paused(agent);
+        let switched_off = call.switched_off.map(switched_off_reason);
         Considered {
             principal,
             context,
@@ -210,7 +213,7 @@ impl Governance {
             circumstances: Circumstances {
                 paused: paused.as_deref(),
                 server: call.server,
-                switched_off: (!call.is_enabled).then_some(SWITCHED_OFF),
+                switched_off: switched_off.as_deref(),
                 invalid_arguments: arguments.complaint.as_deref(),
                 access: call.access,
                 held: call.held,
@@ -246,16 +249,17 @@ impl Governance {
         principal: &Principal,
         pausing: Pausing,
         server: &ServerKey,
-        is_enabled: bool,
+        switched_off: Option<&SwitchedOff>,
         held: Option<&str>,
     ) -> Decision {
         let agent = agent_of(principal);
-        let switched_off = (!is_enabled).then_some(SWITCHED_OFF);
+        let switched_off = switched_off.map(switched_off_reason);
         let paused = match pausing {
             Pausing::Stops => self.paused(agent),
             Pausing::Spares => None,
         };
-        decide_other(server, paused.as_deref(), switched_off, held, self.policies.load().revision(agent))
+        let revision = self.policies.load().revision(agent);
+        decide_other(server, paused.as_deref(), switched_off.as_deref(), held, revision)
     }
 }
 

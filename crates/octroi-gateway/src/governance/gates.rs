@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use octroi_api::operations::servers::{GateState, GateStatus};
 use octroi_core::agent::AgentContext;
 use octroi_core::config::GateSpec;
-use octroi_core::decision::{CustomVerdict, Outcome};
+use octroi_core::decision::{CustomVerdict, Fault, Outcome};
 use octroi_core::{Principal, visible};
 use octroi_upstream::{Context, GateError, GateProgram};
 use parking_lot::Mutex;
@@ -119,7 +119,7 @@ impl Governance {
         self.gates.programs.load().iter().map(|watched| watched.status()).collect()
     }
 
-    /// The verdicts of the custom gates about a call. A gate that fails denies.
+    /// The verdicts of the custom gates about a call. A gate that fails or is late denies, as an evaluator that failed.
     pub(crate) async fn ask_gates(
         &self,
         principal: &Principal,
@@ -146,12 +146,12 @@ impl Governance {
             if !matches!(answer, Err(GateError::Stopping { .. })) {
                 watched.count(answer.as_ref().err(), self.now_ms());
             }
-            let (outcome, reason) = match answer {
-                Ok(answer) => (answer.outcome, answer.reason),
-                Err(error) => (Outcome::Deny, Some(error.to_string())),
+            let (outcome, reason, fault) = match answer {
+                Ok(answer) => (answer.outcome, answer.reason, Fault::Policy),
+                Err(error) => (Outcome::Deny, Some(error.to_string()), Fault::Evaluator),
             };
             // People and models read it, so hidden characters are made visible.
-            let verdict = CustomVerdict { name, outcome, reason: reason.map(|text| visible(&text)) };
+            let verdict = CustomVerdict { name, outcome, reason: reason.map(|text| visible(&text)), fault };
             let is_denied = verdict.outcome == Outcome::Deny;
             verdicts.push(verdict);
             if is_denied {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Inspector;
-use crate::governance::{Considered, QuotaSubject, ReadArguments, SWITCHED_OFF};
+use crate::governance::{Considered, QuotaSubject, ReadArguments, switched_off_reason};
 
 /// The decision about a hypothetical call.
 #[derive(Clone, Debug, Serialize)]
@@ -51,6 +51,8 @@ pub struct GateVerdict {
     pub by: Option<String>,
     /// The reason for the verdict.
     pub reason: Option<String>,
+    /// The rule or the profile that allows what this gate would ask a person about.
+    pub answered_by: Option<String>,
 }
 
 /// A policy in force.
@@ -93,6 +95,7 @@ impl Inspector {
         let exceeded = self.governance.exceeded_quota(subject, now_ms);
         let paused = self.governance.paused(name);
         let spec = upstream.spec();
+        let switched_off = spec.switched_off.as_ref().map(switched_off_reason);
         let held =
             catalogue.offer(&server).and_then(|offer| offer.held(PinKind::Tool, &tool.descriptor.name));
         let facts = || self.governance.facts(name, &tool, &arguments, &context, now_ms);
@@ -108,7 +111,7 @@ impl Inspector {
                 circumstances: Circumstances {
                     paused: paused.as_deref(),
                     server: &spec.key,
-                    switched_off: (!spec.enabled).then_some(SWITCHED_OFF),
+                    switched_off: switched_off.as_deref(),
                     invalid_arguments: arguments.complaint.as_deref(),
                     access: &spec.access,
                     held,
@@ -195,6 +198,7 @@ fn gate_verdicts(trace: &Trace) -> Vec<GateVerdict> {
         outcome: verdict.outcome.as_str(),
         by: verdict.by.clone(),
         reason: verdict.reason.clone(),
+        answered_by: verdict.answered_by.clone(),
     });
     each.collect()
 }

@@ -28,7 +28,7 @@ impl Pipeline {
         request: Request<'_>,
         target: &Target,
     ) -> Result<Answer, Answer> {
-        let (key, is_enabled) = (target.provider.key(), target.provider.is_enabled());
+        let (key, switched_off) = (target.provider.key(), target.provider.switched_off());
         let principal = &request.caller.principal;
         // A stranger's task is as unknown as one that never was.
         if let Some(own) = &target.subject.task_id
@@ -51,7 +51,7 @@ impl Pipeline {
             Provider::Upstream(_) | Provider::Builtin(_) => Pausing::Spares,
         };
         let held = target.held.as_deref();
-        let decision = self.governance.decide_other(principal, pausing, key, is_enabled, held);
+        let decision = self.governance.decide_other(principal, pausing, key, switched_off, held);
         let record = self.record_request(request, target, completion.as_ref(), &decision).await?;
         let permit = match decision {
             Decision::Allow(permit) => permit,

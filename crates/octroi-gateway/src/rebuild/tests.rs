@@ -9,7 +9,7 @@ use crate::state_snapshot::to_records;
 /// A log with a snapshot of one switched server, and records after it.
 async fn log_in(data: &Path) {
     let log = AuditLog::open(&data.join(AUDIT), &Options::new(octroi_upstream::system_clock())).unwrap().log;
-    let items = [SnapshotItem::Switch { server: "files".to_owned(), enabled: false }];
+    let items = [SnapshotItem::Switch { server: "files".to_owned(), enabled: false, by: None }];
     for context in to_records(&items, 1) {
         let event = Event { context: &context, ..Event::new(1, Kind::StateSnapshot, Actor::SYSTEM) };
         log.append(&event, Durability::Disk).await.unwrap();

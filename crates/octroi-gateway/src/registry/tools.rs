@@ -86,7 +86,7 @@ fn registered(catalogue: &Catalogue, wire_name: &str, found: &FoundTool) -> Regi
     let offer = catalogue.offer(&found.server).filter(|offer| !offer.shows_tool(&descriptor.name));
     let hidden = offer.map(|offer| {
         let held = offer.held(PinKind::Tool, &descriptor.name);
-        let reason = held.or(descriptor.off_because.as_deref());
+        let reason = held.or(descriptor.off_because.as_deref()).or(found.tool.unusable.as_deref());
         reason.unwrap_or("its server's entry does not allow it").to_owned()
     });
     RegisteredTool {

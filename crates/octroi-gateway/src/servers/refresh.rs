@@ -272,7 +272,12 @@ impl Servers {
                 page = fetch(source, &connection, method).await;
             }
             match page {
-                Ok(items) => fetched.push((method.clone(), items)),
+                Ok(mut items) => {
+                    if *method == Method::ToolsList {
+                        self.check_schemas(key, &mut items).await;
+                    }
+                    fetched.push((method.clone(), items));
+                }
                 Err(error) => {
                     warn!(server.name = %key, list = %method, %error, "list not refreshed, the old one stays");
                     let error = error.redacted(|text| self.context.redactor.redacted(text));
@@ -335,7 +340,7 @@ impl Servers {
     /// Fetches the lists of every enabled server again, starting those that are not running.
     pub async fn refresh_servers(self: &Arc<Self>) -> Refreshed {
         let upstreams = self.upstreams();
-        let asked = upstreams.iter().filter(|upstream| upstream.spec().enabled).map(async |upstream| {
+        let asked = upstreams.iter().filter(|upstream| upstream.spec().is_enabled()).map(async |upstream| {
             let asked = self.refresh_all(upstream).await;
             (upstream.spec().key.to_string(), asked)
         });

@@ -1,10 +1,13 @@
-//! Why a server offers no tools: it does not run, or its list could not be read.
+//! Why a server offers no tools: it is switched off, it does not run, or its list could not be read.
+
+use std::sync::Arc;
 
 use octroi_core::server::Start;
-use octroi_core::{Lifecycle, ServerKey};
+use octroi_core::{Lifecycle, ServerKey, SwitchedOff};
 
 use super::status::ErrorDetail;
 use super::{ManagedServer, Servers};
+use crate::view::View;
 
 /// A server that offers no tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,16 +20,37 @@ pub struct SilentServer {
     pub hint: String,
 }
 
+/// A server that is switched off.
+pub(crate) struct SwitchedOffServer {
+    pub(crate) server: ServerKey,
+    /// What keeps it off.
+    pub(crate) switch: SwitchedOff,
+}
+
 impl Servers {
+    /// The server that a tool's name belongs to, if it is switched off.
+    pub(crate) fn switched_off_server_of(&self, view: &View, tool: &str) -> Option<SwitchedOffServer> {
+        let member = match view {
+            View::Merged => self.named(tool)?,
+            View::Server(key) => self.get(key)?,
+        };
+        let spec = member.upstream.spec();
+        Some(SwitchedOffServer { server: spec.key.clone(), switch: spec.switched_off.clone()? })
+    }
+
     /// The server that a tool's name belongs to, in any form that rules and clients use, if it offers no tools.
     pub fn silent_server_of(&self, tool: &str) -> Option<SilentServer> {
+        let member = self.named(tool)?;
+        let key = &member.upstream.spec().key;
+        let has_tools = self.registry.catalogue().server(key).is_some_and(|lists| !lists.tools.is_empty());
+        (!has_tools).then(|| silent(&member))
+    }
+
+    fn named(&self, tool: &str) -> Option<Arc<ManagedServer>> {
         let members = self.members.load();
         let named = members.values().filter(|member| is_named(&member.upstream.spec().key, tool));
         // `a_b_c` may be a tool of `a` or of `a_b`.
-        let member = named.max_by_key(|member| member.upstream.spec().key.to_string().len())?;
-        let key = &member.upstream.spec().key;
-        let has_tools = self.registry.catalogue().server(key).is_some_and(|lists| !lists.tools.is_empty());
-        (!has_tools).then(|| silent(member))
+        named.max_by_key(|member| member.upstream.spec().key.to_string().len()).cloned()
     }
 }
 
@@ -42,10 +66,11 @@ fn silent(member: &ManagedServer) -> SilentServer {
     let name = spec.key.to_string();
     let error = condition.error.as_ref().map(octroi_upstream::UpstreamError::for_caller);
     let look = format!("see why with `octroi logs {name}` and `octroi test {name}`");
+    if let Some(switch) = &spec.switched_off {
+        let reason = format!("it is switched off: {}", switch.reason());
+        return SilentServer { server: spec.key.clone(), reason, hint: switch.hint(&name) };
+    }
     let (reason, hint) = match (condition.lifecycle, error) {
-        (Lifecycle::Disabled, _) => {
-            ("it is switched off".to_owned(), format!("switch it on with `octroi enable {name}`"))
-        }
         (Lifecycle::NeedsAuth, _) => (
             "it requires other credentials".to_owned(),
             "check the `headers` of the server's entry".to_owned(),
@@ -58,10 +83,12 @@ fn silent(member: &ManagedServer) -> SilentServer {
         (Lifecycle::Stopped, None) if spec.start == Start::Manual => {
             ("it has not been started".to_owned(), format!("start it with `octroi restart {name}`"))
         }
-        (Lifecycle::Stopped | Lifecycle::Stopping, None) => {
+        (Lifecycle::Stopped | Lifecycle::Stopping | Lifecycle::Disabled, None) => {
             ("it is stopped".to_owned(), format!("start it with `octroi restart {name}`"))
         }
-        (Lifecycle::Stopped | Lifecycle::Stopping, Some(error)) => (format!("it is stopped: {error}"), look),
+        (Lifecycle::Stopped | Lifecycle::Stopping | Lifecycle::Disabled, Some(error)) => {
+            (format!("it is stopped: {error}"), look)
+        }
         (Lifecycle::Running, _) => match member.refresher.failure(ErrorDetail::Reason) {
             Some(_) => ("it runs, but its list of tools could not be read".to_owned(), look),
             None => ("it runs, and lists none".to_owned(), look),

@@ -1,10 +1,8 @@
 //! The status of servers.
 
-use std::sync::atomic::Ordering;
-
 use octroi_api::operations::servers::ServerStatus;
-use octroi_core::server::Transport;
-use octroi_core::{Lifecycle, Principal, ServerKey};
+use octroi_core::server::{ServerSpec, Transport};
+use octroi_core::{Principal, ServerKey, SwitchedOff};
 use octroi_upstream::UpstreamError;
 
 use super::{ManagedServer, Servers};
@@ -49,12 +47,6 @@ impl Servers {
         self.get(key).map(|member| self.status_of(&member, detail))
     }
 
-    /// Why every server is disabled, if it is not this server's own switch.
-    fn switched_off(&self, lifecycle: Lifecycle) -> Option<String> {
-        let is_off = lifecycle == Lifecycle::Disabled && !self.are_on.load(Ordering::Relaxed);
-        is_off.then(|| "`enabled = false` under [mcp] keeps every server off".to_owned())
-    }
-
     fn status_of(&self, member: &ManagedServer, detail: ErrorDetail) -> ServerStatus {
         let spec = member.upstream.spec();
         let connection = member.upstream.current();
@@ -86,7 +78,7 @@ impl Servers {
             restarts: condition.restarts,
             in_flight: count(condition.in_flight),
             waiting: count(condition.waiting),
-            error: self.switched_off(condition.lifecycle).or_else(|| {
+            error: waits_for(spec).or_else(|| {
                 let error = condition.error.map(|error| detail.text(&error));
                 error.or_else(|| member.refresher.failure(detail))
             }),
@@ -96,6 +88,16 @@ impl Servers {
                 .chain(self.registry.new_tools(&spec.key))
                 .collect(),
         }
+    }
+}
+
+/// What a person who does not know of it can do about a server that is off.
+fn waits_for(spec: &ServerSpec) -> Option<String> {
+    match spec.switched_off.as_ref()? {
+        switch @ SwitchedOff::Global => Some(switch.reason()),
+        SwitchedOff::Trust => Some(format!("waits for a first yes: octroi enable {}", spec.key)),
+        // Somebody decided that.
+        SwitchedOff::Operator { .. } | SwitchedOff::Entry => None,
     }
 }
 

@@ -90,7 +90,8 @@ pub(super) async fn toggle(context: &OperationContext, request: ToggleRequest) -
     let upstream = find(&gateway, &request.name)?;
     let key = upstream.spec().key.clone();
     let detail = ErrorDetail::of(context.principal());
-    let change = gateway.servers().switch(&upstream, request.enabled).filed_under(of_server(&key));
+    let by = Arc::clone(context.requester.principal.id());
+    let change = gateway.servers().switch(&upstream, request.enabled, by).filed_under(of_server(&key));
     Ok(change.map(move |switched| {
         switched?;
         status(&gateway, &key, detail)

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 17] = [
+const MIGRATIONS: [Migration; 18] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -33,6 +33,10 @@ const MIGRATIONS: [Migration; 17] = [
     Migration { name: "task_audits", sql: include_str!("../../migrations/sqlite/0015_task_audits.sql") },
     Migration { name: "people", sql: include_str!("../../migrations/sqlite/0016_people.sql") },
     Migration { name: "former_agents", sql: include_str!("../../migrations/sqlite/0018_former_agents.sql") },
+    Migration {
+        name: "server_consent",
+        sql: include_str!("../../migrations/sqlite/0019_server_consent.sql"),
+    },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (

@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::server::{CanonicalJson, ManagedBy, Recorded, RecordedChange, Scope, ServerKey, ServerRecord};
 
 /// The columns in the order of the queries below.
-type Row = (String, String, String, String, i64, Option<bool>, bool, i64, i64);
+type Row = (String, String, String, String, i64, Option<bool>, Option<String>, bool, bool, i64, i64);
 
 impl Sqlite {
     pub(crate) async fn record_server(
@@ -58,8 +58,8 @@ impl Sqlite {
 
     pub(crate) async fn servers(&self) -> Result<Vec<ServerRecord>, StoreError> {
         let rows: Vec<Row> = sqlx::query_as(
-            "SELECT scope, name, managed_by, definition, revision, enabled_override,
-                asks_clients, first_seen_ms, last_seen_ms
+            "SELECT scope, name, managed_by, definition, revision, enabled_override, switched_by,
+                is_agreed, asks_clients, first_seen_ms, last_seen_ms
              FROM servers ORDER BY scope, name",
         )
         .fetch_all(&self.readers)
@@ -70,8 +70,8 @@ impl Sqlite {
 
     pub(crate) async fn server(&self, key: &ServerKey) -> Result<Option<ServerRecord>, StoreError> {
         let row: Option<Row> = sqlx::query_as(
-            "SELECT scope, name, managed_by, definition, revision, enabled_override,
-                asks_clients, first_seen_ms, last_seen_ms
+            "SELECT scope, name, managed_by, definition, revision, enabled_override, switched_by,
+                is_agreed, asks_clients, first_seen_ms, last_seen_ms
              FROM servers WHERE scope = ? AND name = ?",
         )
         .bind(key.scope.to_string())
@@ -85,10 +85,25 @@ impl Sqlite {
     pub(crate) async fn set_enabled_override(
         &self,
         key: &ServerKey,
-        enabled: Option<bool>,
+        enabled: Option<(bool, &str)>,
     ) -> Result<(), StoreError> {
-        self.set_flag("UPDATE servers SET enabled_override = ? WHERE scope = ? AND name = ?", key, enabled)
-            .await
+        let (enabled, by) = enabled.unzip();
+        let result = sqlx::query(
+            "UPDATE servers SET enabled_override = ?1, switched_by = ?2, is_agreed = is_agreed OR coalesce(?1, 0)
+             WHERE scope = ?3 AND name = ?4",
+        )
+        .bind(enabled)
+        .bind(by)
+        .bind(key.scope.to_string())
+        .bind(key.name.as_str())
+        .execute(&self.writer)
+        .await
+        .map_err(|error| self.failed(error))?;
+        known(key, result.rows_affected())
+    }
+
+    pub(crate) async fn agree_to_server(&self, key: &ServerKey) -> Result<(), StoreError> {
+        self.set_flag("UPDATE servers SET is_agreed = ? WHERE scope = ? AND name = ?", key, true).await
     }
 
     pub(crate) async fn set_asks_clients(
@@ -96,21 +111,12 @@ impl Sqlite {
         key: &ServerKey,
         asks_clients: bool,
     ) -> Result<(), StoreError> {
-        self.set_flag(
-            "UPDATE servers SET asks_clients = ? WHERE scope = ? AND name = ?",
-            key,
-            Some(asks_clients),
-        )
-        .await
+        self.set_flag("UPDATE servers SET asks_clients = ? WHERE scope = ? AND name = ?", key, asks_clients)
+            .await
     }
 
     /// Runs an update statement for one server, which must be known.
-    async fn set_flag(
-        &self,
-        statement: &'static str,
-        key: &ServerKey,
-        flag: Option<bool>,
-    ) -> Result<(), StoreError> {
+    async fn set_flag(&self, statement: &'static str, key: &ServerKey, flag: bool) -> Result<(), StoreError> {
         let result = sqlx::query(statement)
             .bind(flag)
             .bind(key.scope.to_string())
@@ -118,10 +124,7 @@ impl Sqlite {
             .execute(&self.writer)
             .await
             .map_err(|error| self.failed(error))?;
-        match result.rows_affected() {
-            0 => Err(StoreError::UnknownServer { key: key.clone() }),
-            _ => Ok(()),
-        }
+        known(key, result.rows_affected())
     }
 
     pub(crate) async fn forget_server(&self, key: &ServerKey) -> Result<bool, StoreError> {
@@ -148,7 +151,7 @@ impl Sqlite {
     }
 
     fn server_record(&self, row: Row) -> Result<ServerRecord, StoreError> {
-        let (scope, name, managed_by, definition, revision, enabled_override, asks_clients, first, last) =
+        let (scope, name, managed_by, definition, revision, enabled_override, by, agreed, asks, first, last) =
             row;
         Ok(ServerRecord {
             key: self.server_key(&scope, &name)?,
@@ -156,7 +159,9 @@ impl Sqlite {
             definition: CanonicalJson::stored(definition),
             revision,
             enabled_override,
-            asks_clients,
+            switched_by: by,
+            is_agreed: agreed,
+            asks_clients: asks,
             first_seen_ms: first,
             last_seen_ms: last,
         })
@@ -170,5 +175,13 @@ impl Sqlite {
             }
             _ => self.failed(error),
         }
+    }
+}
+
+/// A statement about a server that is not recorded changes no row.
+fn known(key: &ServerKey, n_rows: u64) -> Result<(), StoreError> {
+    match n_rows {
+        0 => Err(StoreError::UnknownServer { key: key.clone() }),
+        _ => Ok(()),
     }
 }

@@ -99,6 +99,8 @@ async fn a_definition_gets_a_revision_with_each_change() {
             definition: definition("b"),
             revision: 3,
             enabled_override: None,
+            switched_by: None,
+            is_agreed: false,
             asks_clients: false,
             first_seen_ms: 10,
             last_seen_ms: 50,
@@ -132,12 +134,34 @@ async fn enabling_outlives_a_changed_definition() {
     on_every_database(async |store| {
         let key = record(&store, "files").await;
         for enabled in [Some(false), Some(true), None, Some(false)] {
-            store.set_enabled_override(&key, enabled).await.unwrap();
-            assert_eq!(store.server(&key).await.unwrap().unwrap().enabled_override, enabled);
+            store.set_enabled_override(&key, enabled.map(|enabled| (enabled, "ada"))).await.unwrap();
+            let found = store.server(&key).await.unwrap().unwrap();
+            let by = enabled.map(|_| "ada".to_owned());
+            assert_eq!((found.enabled_override, found.switched_by), (enabled, by));
         }
         let recorded = store.record_server(&key, ManagedBy::File, &definition("other"), 2).await.unwrap();
         assert_eq!(recorded, Recorded { revision: 2, change: RecordedChange::Changed });
         assert_eq!(store.server(&key).await.unwrap().unwrap().enabled_override, Some(false));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn enabling_a_server_is_a_yes_that_stays() {
+    on_every_database(async |store| {
+        let (switched, agreed) = (record(&store, "switched").await, record(&store, "agreed").await);
+        let is_agreed =
+            async |key: &ServerKey| store.server(key).await.unwrap().is_some_and(|found| found.is_agreed);
+        for (enabled, expected) in
+            [(Some(false), false), (None, false), (Some(true), true), (Some(false), true), (None, true)]
+        {
+            store.set_enabled_override(&switched, enabled.map(|enabled| (enabled, "ada"))).await.unwrap();
+            assert_eq!(is_agreed(&switched).await, expected, "{enabled:?}");
+        }
+        assert!(!is_agreed(&agreed).await);
+        store.agree_to_server(&agreed).await.unwrap();
+        store.record_server(&agreed, ManagedBy::File, &definition("other"), 2).await.unwrap();
+        assert!(is_agreed(&agreed).await);
     })
     .await;
 }
@@ -161,7 +185,8 @@ async fn nothing_is_kept_for_a_server_that_is_not_recorded() {
     on_every_database(async |store| {
         let key = key("nobody");
         for error in [
-            store.set_enabled_override(&key, Some(true)).await.unwrap_err(),
+            store.set_enabled_override(&key, Some((true, "ada"))).await.unwrap_err(),
+            store.agree_to_server(&key).await.unwrap_err(),
             store.set_asks_clients(&key, true).await.unwrap_err(),
             store.save_catalogue(&key, &catalogue(1), 1).await.unwrap_err(),
             store.add_health_sample(&key, &sample(1)).await.unwrap_err(),

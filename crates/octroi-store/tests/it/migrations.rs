@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "servers",
     "catalogues",
     "health",
@@ -27,6 +27,7 @@ const NAMES: [&str; 17] = [
     "task_audits",
     "people",
     "former_agents",
+    "server_consent",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
@@ -97,6 +98,7 @@ async fn an_older_database_is_backed_up_and_brought_up_to_date() {
     let store = Store::open(directory.path(), &test_key).await.unwrap();
     let server = store.server(&key("old")).await.unwrap().unwrap();
     assert_eq!((server.revision, server.enabled_override), (4, Some(false)));
+    assert!(server.is_agreed, "it ran before");
     assert_eq!(server.definition, definition("old"));
     store.save_catalogue(&key("old"), &catalogue(1), 3).await.unwrap();
     store.close().await;
@@ -128,7 +130,8 @@ async fn make_version_3(directory: &Path) {
     .unwrap();
     assert!(!newer.is_empty());
     let drops: Vec<String> = newer.iter().map(|(kind, name)| format!("DROP {kind} {name};")).collect();
-    let columns = "ALTER TABLE servers DROP COLUMN asks_clients; DROP INDEX health_samples_by_time;";
+    let columns = "ALTER TABLE servers DROP COLUMN asks_clients; ALTER TABLE servers DROP COLUMN switched_by;
+         ALTER TABLE servers DROP COLUMN is_agreed; DROP INDEX health_samples_by_time;";
     let drops = format!("{} {columns} DELETE FROM migrations WHERE version > 3;", drops.join(" "));
     run_sql(directory, &drops).await;
     // What is left is exactly what version 3 created.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use octroi_core::SwitchedOff;
 use octroi_core::health::{Checks, Health, Lifecycle};
 use octroi_core::server::Start;
 use tokio::time::Instant;
@@ -58,7 +59,7 @@ impl Upstream {
         let error = self.last_error();
         let is_running =
             self.shared.ready().is_some() || self.slots.all().iter().any(|slot| slot.ready().is_some());
-        let lifecycle = if !self.spec.enabled {
+        let lifecycle = if !self.spec.is_enabled() {
             Lifecycle::Disabled
         } else if self.closing.is_cancelled() {
             Lifecycle::Stopping
@@ -75,9 +76,14 @@ impl Upstream {
                 None => Lifecycle::Stopped,
             }
         };
+        let mut checks = self.life.checks.lock().clone();
+        if matches!(lifecycle, Lifecycle::Failed | Lifecycle::NeedsAuth) {
+            // The checks were made while it ran, if it ever did.
+            checks.health = Health::Unhealthy;
+        }
         Condition {
             lifecycle,
-            checks: self.life.checks.lock().clone(),
+            checks,
             restarts: self.life.restarts.load(Ordering::Relaxed),
             error: error.filter(|_| !is_running),
             in_flight: self.n_in_flight(),
@@ -88,8 +94,10 @@ impl Upstream {
 
     /// Why connecting is not allowed at present, if so.
     pub(super) fn refusal(&self) -> Option<UpstreamError> {
-        if !self.spec.enabled {
-            return Some(UpstreamError::Idle("disabled"));
+        match &self.spec.switched_off {
+            Some(SwitchedOff::Global) => return Some(UpstreamError::Idle("disabled, like every server")),
+            Some(_) => return Some(UpstreamError::Idle("disabled")),
+            None => {}
         }
         if self.closing.is_cancelled() {
             return Some(UpstreamError::Stopping);
@@ -190,7 +198,9 @@ impl Upstream {
 
     /// Watches a connection until it is gone; `true` if it was stopped because it was idle.
     async fn attend(&self, connection: &Arc<Connection>) -> bool {
-        let mut next_check = self.spec.health_interval.map(|every| self.instant() + jittered(every));
+        // The first one is made now: nobody should have to wait for the interval to learn whether it answers.
+        let mut next_check = self.spec.health_interval.map(|_| self.instant());
+        let mut is_checked = false;
         loop {
             let look = self.spec.idle_stop.map(|idle| idle.min(IDLE_CHECK));
             let event = tokio::select! {
@@ -206,10 +216,17 @@ impl Upstream {
                 WatchEvent::Changed if connection.is_closed() => return false,
                 WatchEvent::Changed => {}
                 WatchEvent::Check => {
-                    next_check = self.spec.health_interval.map(|every| self.instant() + every);
                     // Calls in flight have time limits of their own, and a server that does one thing at a
                     // time is not unhealthy.
-                    if self.n_in_flight() == 0 && self.check(connection).await.0.health == Health::Unhealthy {
+                    let is_busy = self.n_in_flight() > 0;
+                    let next = match self.spec.health_interval {
+                        Some(_) if is_busy && !is_checked => Some(IDLE_CHECK),
+                        Some(every) if !is_checked => Some(jittered(every)),
+                        every => every,
+                    };
+                    is_checked |= !is_busy;
+                    next_check = next.map(|pause| self.instant() + pause);
+                    if !is_busy && self.check(connection).await.0.health == Health::Unhealthy {
                         warn!(server.name = %self.spec.key, "does not answer, stopped");
                         connection.close().await;
                         return false;

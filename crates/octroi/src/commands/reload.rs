@@ -1,5 +1,6 @@
 //! Reading the configuration again while the gateway runs.
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use octroi_api::operations::config::{ConfigChanges, ConfigDifference};
+use octroi_core::ServerKey;
 use octroi_core::config::AutoReload;
 use octroi_core::config::compare::ConfigChange;
 use octroi_gateway::{Changes, Gateway, PlannedChange, WaitingChanges};
@@ -49,6 +51,8 @@ struct WatchState {
 /// A configuration to put into effect.
 pub(super) struct DecidedChanges {
     pub(super) accepted: Accepted,
+    /// The servers that a person has seen in it and accepted.
+    pub(super) agreed: HashSet<ServerKey>,
     /// The differences that wait for a person.
     pub(super) waiting: Vec<ConfigChange>,
     /// Identifies the configuration on disk.
@@ -79,7 +83,7 @@ impl Reloader {
         decided: DecidedChanges,
         gateway: &Arc<Gateway>,
     ) -> Result<Changes, Failure> {
-        let DecidedChanges { accepted, waiting, digest, watched } = decided;
+        let DecidedChanges { accepted, agreed, waiting, digest, watched } = decided;
         let mut settings = accepted.complete.settings.clone();
         config::make_server_directories(&settings.servers, &self.sources.data)?;
         let governance = governance::settings(&accepted.complete);
@@ -108,7 +112,7 @@ impl Reloader {
                 server.timeouts.shutdown = server.timeouts.shutdown.min(grace);
             }
         }
-        let changes = gateway.servers().apply(settings.servers, settings.mcp.enabled);
+        let changes = gateway.servers().apply(settings.servers, settings.mcp.enabled, &agreed);
         gateway.set_problems(problems);
         let digest = (!waiting.is_empty()).then_some(digest);
         gateway.set_waiting_changes(WaitingChanges { changes: differences(&waiting), digest });
@@ -138,6 +142,10 @@ impl Reloader {
             Agreed::ToNothing => Agreement::Nobody,
         };
         let accepted = self.state.lock().accepted.clone().unwrap_or_else(|| Accepted::all_of(&new));
+        let agreed = match agreement {
+            Agreement::Person => new.changed_servers(Some(&accepted)),
+            Agreement::Nobody => HashSet::new(),
+        };
         let review = accepted.review(&new, agreement);
         let settings = &review.accepted.complete.settings;
         if let Some(problem) = new.complete.settings.listen_problem().or_else(|| settings.listen_problem()) {
@@ -161,7 +169,7 @@ impl Reloader {
             tracing::warn!(n_waiting, "changes of the configuration wait for a person; see `octroi status`");
         }
         let Review { accepted, waiting, .. } = review;
-        let decided = DecidedChanges { accepted, waiting, digest, watched: new.watched };
+        let decided = DecidedChanges { accepted, agreed, waiting, digest, watched: new.watched };
         let subject = json!({"change": "config_reloaded"});
         Ok(PlannedChange::new(subject, before, after, async move {
             let _reloading = reloading;

@@ -119,8 +119,8 @@ impl OwnGateway {
         adopt(&gateway, &local, TokenSubject::Agent(LOCAL_AGENT.to_owned()), LOCAL_AGENT).await?;
         let approvals_url = settings.approvals.url.clone();
         record_start(&gateway, &start).await?;
-        let StartConfig { accepted, waiting, digest, watched, .. } = start;
-        reloader.apply(DecidedChanges { accepted, waiting, digest, watched }, &gateway).await?;
+        let StartConfig { accepted, agreed, waiting, digest, watched, .. } = start;
+        reloader.apply(DecidedChanges { accepted, agreed, waiting, digest, watched }, &gateway).await?;
         let listening = || PageBase::Listening(format!("{scheme}://{address}"));
         gateway.approvals().set_page(approvals_url.map_or_else(listening, PageBase::Configured));
         let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(&gateway), http_settings);

@@ -1,13 +1,19 @@
 //! Which configuration a start puts into effect: the one on disk, as far as it was accepted.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
+use octroi_core::ServerKey;
 use octroi_core::config::compare::ConfigChange;
 
 use crate::config::Sources;
 use crate::config::accepted::{Accepted, Agreement, Kept, ReadConfig, Review, diff_lines};
 use crate::failure::Failure;
 use crate::printer;
+
+/// Who agreed, in the record of a start.
+const NOBODY: &str = "nobody";
+const ACCEPT_CONFIG: &str = "--accept-config";
 
 /// Who can agree to a configuration that has changed since the last run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +35,8 @@ pub(super) struct StartConfig {
     pub(super) waiting: Vec<ConfigChange>,
     /// Who agreed, for the record.
     pub(super) accepted_by: &'static str,
+    /// The servers that a person has seen in it and accepted.
+    pub(super) agreed: HashSet<ServerKey>,
     /// Whether what was accepted before is gone.
     pub(super) is_lost: bool,
     /// Identifies the configuration on disk.
@@ -46,31 +54,43 @@ impl StartConfig {
             Err(failure) => return Err(failure),
         };
         let is_lost = matches!(kept, Kept::Lost);
-        let (review, accepted_by) = match kept {
+        let (review, accepted_by, agreed) = match kept {
             Kept::NothingYet => {
                 let accepted = Accepted::all_of(&new);
-                (Review { accepted, changes: Vec::new(), waiting: Vec::new() }, "first start")
+                let agreed = new.changed_servers(None);
+                (Review { accepted, changes: Vec::new(), waiting: Vec::new() }, "first start", agreed)
             }
-            Kept::Lost => after_loss(sources, &new, accepting)?,
-            Kept::Accepted(before) => compared(&before, &new, accepting),
+            Kept::Lost => {
+                let (review, by) = after_loss(sources, &new, accepting)?;
+                (review, by, new.changed_servers(None))
+            }
+            Kept::Accepted(before) => {
+                let (review, by) = compared(&before, &new, accepting);
+                let agreed = match by {
+                    NOBODY => HashSet::new(),
+                    ACCEPT_CONFIG => new.changed_servers(None),
+                    _ => new.changed_servers(Some(&before)),
+                };
+                (review, by, agreed)
+            }
         };
         let Review { accepted, changes, waiting } = review;
         if let Some(problem) = accepted.complete.settings.listen_problem() {
             return Err(problem.into());
         }
         let digest = new.digest();
-        Ok(Self { accepted, changes, waiting, accepted_by, is_lost, digest, watched: new.watched })
+        Ok(Self { accepted, changes, waiting, accepted_by, agreed, is_lost, digest, watched: new.watched })
     }
 }
 
 /// What takes effect of a configuration, and who agreed to it.
 fn compared(before: &Accepted, new: &ReadConfig, accepting: Accepting) -> (Review, &'static str) {
     if accepting == Accepting::Everything {
-        return (before.review(new, Agreement::Person), "--accept-config");
+        return (before.review(new, Agreement::Person), ACCEPT_CONFIG);
     }
     let review = before.review(new, Agreement::Nobody);
     if review.waiting.is_empty() {
-        return (review, "nobody");
+        return (review, NOBODY);
     }
     printer::warn("the configuration has changed since it was accepted:");
     show(&review.waiting);
@@ -81,7 +101,7 @@ fn compared(before: &Accepted, new: &ReadConfig, accepting: Accepting) -> (Revie
         "  going on with the accepted configuration; accept the changes with `octroi reload`, or start with \
          `octroi up --accept-config`",
     );
-    (review, "nobody")
+    (review, NOBODY)
 }
 
 /// Nobody can tell any more what was accepted, so a person has to agree to all of it again.
@@ -93,7 +113,7 @@ fn after_loss(
     let review = Accepted::nothing(sources)?.review(new, Agreement::Person);
     let lost = format!("{} has lost the accepted configuration", sources.data.display());
     let by = match accepting {
-        Accepting::Everything => "--accept-config",
+        Accepting::Everything => ACCEPT_CONFIG,
         Accepting::AskAtTerminal | Accepting::AcceptedOnly => {
             printer::warn(&format!("{lost}; this is the one on disk:"));
             show(&review.changes);

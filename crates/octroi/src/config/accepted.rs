@@ -6,11 +6,13 @@
 //!
 //! The file is there from the first start on, before anything was accepted. So if it is missing, it was lost.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use octroi_core::ServerKey;
 use octroi_core::config::AutoReload;
 use octroi_core::config::compare::{Comparison, CompleteConfig, ConfigChange, Consequence, compare};
 use octroi_gateway::has_earlier_state;
@@ -46,6 +48,14 @@ impl ReadConfig {
         files.lock = named.lock_text;
         let complete = CompleteConfig { settings, policies: named.policies, lock: named.lock };
         Ok(Self { complete, files, file, watched })
+    }
+
+    /// The servers that differ from those of an accepted configuration; all, if there is none. Who agrees to the
+    /// difference has seen them.
+    pub(crate) fn changed_servers(&self, before: Option<&Accepted>) -> HashSet<ServerKey> {
+        let before = before.map(|before| &before.complete.settings.servers[..]).unwrap_or_default();
+        let changed = self.complete.settings.servers.iter().filter(|spec| !before.contains(spec));
+        changed.map(|spec| spec.key.clone()).collect()
     }
 
     /// Identifies exactly these files. Who agrees to a configuration names it by this.

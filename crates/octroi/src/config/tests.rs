@@ -61,7 +61,7 @@ fn each_directory_with_an_entry_script_is_a_server() {
 
     let config = load(&sources).unwrap();
     let names: Vec<(&str, bool)> =
-        config.settings.servers.iter().map(|spec| (spec.name().as_str(), spec.enabled)).collect();
+        config.settings.servers.iter().map(|spec| (spec.name().as_str(), spec.is_enabled())).collect();
     assert_eq!(names, [("off", false), ("files", true), ("deep", true), ("own", true), ("snake", true)]);
     let path = |name: &str| home.join(name).display().to_string();
     assert_eq!(command(&config, "snake"), ["python3", &path("snake/server.py")]);
@@ -171,7 +171,7 @@ fn loading_again_reads_again() {
 fn the_demo_server_is_configured_like_any_other() {
     let (_directory, sources) = directory(&[("octroi.toml", "[mcp.demo]\nenabled = false\n")]);
     let config = load(&Sources { demo: true, ..sources }).unwrap();
-    assert!(config.settings.servers.iter().all(|server| !server.enabled));
+    assert!(config.settings.servers.iter().all(|server| !server.is_enabled()));
     assert_eq!(command(&config, "demo").last().map(String::as_str), Some("demo-server"));
 }
 

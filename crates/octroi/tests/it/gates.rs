@@ -115,3 +115,39 @@ async fn a_failing_gate_is_reported_once() {
     assert_eq!(log.matches("gate works again").count(), 1, "{log}");
     assert!(log.contains("I cannot go on"), "{log}");
 }
+
+/// A gate that fails decided nothing, which is another error than its denial.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gate_that_is_late_or_fails_is_an_evaluator_that_failed() {
+    for (program, reason) in [
+        (json!(["sh", "-c", "read -r line; sleep 60"]), "gate `days` did not answer within 300ms"),
+        (json!(["sh", "-c", "exit 3"]), "gate `days` ended"),
+        (json!(["/no/such/gate"]), "gate `days` cannot be started"),
+    ] {
+        let config = format!(
+            "{}[policy]\nprofile = \"open\"\n[[gates]]\nname = \"days\"\ncommand = {program}\ntimeout = \"300ms\"\n",
+            stdio_entry("peer", &[]),
+        );
+        let gateway = TestGateway::start(&octroi(), &config).await;
+        for era in [Era::Modern, Era::Legacy("2025-11-25")] {
+            let agent = connect(&gateway, era, ClientOptions::default()).await;
+            let denied =
+                agent.call("peer_echo", json!({"text": "x"})).await.expect_err("nothing was decided");
+            assert_eq!(denied.code(), Some(-32953), "{program} {era:?}: {denied}");
+            let text = denied.to_string();
+            assert!(
+                text.contains("policy_evaluator_error") && text.contains("gate `days`"),
+                "{era:?}: {text}"
+            );
+            if era == Era::Modern {
+                assert!(text.contains(reason), "{program}: {text}");
+            }
+            assert_eq!(
+                agent.call_text("peer_calls_count", json!({})).await.ok(),
+                None,
+                "it is asked about all calls"
+            );
+        }
+        gateway.stop().await;
+    }
+}

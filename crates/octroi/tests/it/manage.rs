@@ -121,9 +121,16 @@ async fn the_command_line_says_what_is_running() {
     let config = format!("{}{talker}", stdio_entry("peer", &[]));
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     let data = gateway.directory().join("data");
+    // The first check is made when it has connected, and nobody has to ask for it.
+    for _ in 0..200 {
+        if command(&gateway, 0, &["list"]).await.contains(" healthy ") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let expected: [(&[&str], i32, &[&str]); 13] = [
-        (&["test", "peer"], 0, &["peer answers (running"]),
         (&["status"], 0, &["1 of 2 servers running", "NAME", "peer", "healthy", "16", "talker", "stopped"]),
+        (&["test", "peer"], 0, &["peer answers (running"]),
         (&[], 0, &["1 of 2 servers running"]),
         (&["list", "--json"], 0, &["[{\"name\":\"peer\""]),
         (&["get", "peer"], 0, &["state", "running", "transport", "stdio"]),

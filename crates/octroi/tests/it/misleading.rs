@@ -285,10 +285,9 @@ async fn servers_that_do_not_run_say_why() {
     let data = gateway.directory().join("data");
     for _ in 0..200 {
         let (_, text) = exit_and_output(&run(&data, &["list"]).await);
-        if text.matches(" failed ").count() == 2 && text.contains("running  healthy") {
+        if text.matches(" failed ").count() == 2 && text.contains(" healthy ") {
             break;
         }
-        let _ = run(&data, &["test", "peer"]).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     check(
@@ -306,21 +305,21 @@ async fn servers_that_do_not_run_say_why() {
         ],
         expect![[r#"
             $ octroi list
-            NAME     STATE     HEALTH   TRANSPORT  TOOLS  ERROR
-            ends     failed    unknown  stdio          0  the server ended: exit status: 3; last output: secret of the log
-            manual   stopped   unknown  stdio          0
-            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: there is no such file
-            off      disabled  unknown  stdio          0
-            peer     running   healthy  stdio         16
+            NAME     STATE     HEALTH     TRANSPORT  TOOLS  ERROR
+            ends     failed    unhealthy  stdio          0  the server ended: exit status:…
+            manual   stopped   unknown    stdio          0
+            missing  failed    unhealthy  stdio          0  cannot run `/no/such/program`:…
+            off      disabled  unknown    stdio          0
+            peer     running   healthy    stdio         16
             [exit 0]
             $ octroi status
             http://ADDRESS/mcp  1 of 5 servers running
-            NAME     STATE     HEALTH   TRANSPORT  TOOLS  ERROR
-            ends     failed    unknown  stdio          0  the server ended: exit status: 3; last output: secret of the log
-            manual   stopped   unknown  stdio          0
-            missing  failed    unknown  stdio          0  cannot run `/no/such/program`: there is no such file
-            off      disabled  unknown  stdio          0
-            peer     running   healthy  stdio         16
+            NAME     STATE     HEALTH     TRANSPORT  TOOLS  ERROR
+            ends     failed    unhealthy  stdio          0  the server ended: exit status:…
+            manual   stopped   unknown    stdio          0
+            missing  failed    unhealthy  stdio          0  cannot run `/no/such/program`:…
+            off      disabled  unknown    stdio          0
+            peer     running   healthy    stdio         16
             error: 2 of 5 servers failed: ends, missing
             hint: `octroi get ends` shows the whole error, `octroi logs ends` what the server wrote
             [exit 1]
@@ -370,7 +369,7 @@ async fn the_switch_of_all_servers_is_named() {
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     check(
         &gateway,
-        &[&["enable", "peer"], &["status"], &["disable", "peer"]],
+        &[&["enable", "peer"], &["status"], &["test", "peer"], &["disable", "peer"]],
         expect![[r#"
             $ octroi enable peer
             error: peer is switched on, but stays disabled
@@ -382,6 +381,10 @@ async fn the_switch_of_all_servers_is_named() {
             NAME  STATE     HEALTH   TRANSPORT  TOOLS  ERROR
             peer  disabled  unknown  stdio          0  `enabled = false` under [mcp] keeps…
             [exit 0]
+            $ octroi test peer
+            error: server `peer` is not available: it is disabled, like every server
+            hint: set `enabled = true` under [mcp] in the configuration, then run `octroi reload`
+            [exit 1]
             $ octroi disable peer
             peer disabled; undo with `octroi enable peer` (disabled)
             [exit 0]

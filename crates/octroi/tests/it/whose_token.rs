@@ -2,6 +2,7 @@
 
 mod calls;
 mod first_start;
+mod readme_setup;
 
 use octroi_testkit::client::TestClient;
 use octroi_testkit::client::error::ClientError;

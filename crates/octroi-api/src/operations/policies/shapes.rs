@@ -223,6 +223,8 @@ pub struct GateVerdict {
     pub by: Option<String>,
     /// Its reason
     pub reason: Option<String>,
+    /// The rule or the profile that allows what this gate would ask a person about
+    pub answered_by: Option<String>,
 }
 
 /// A tool as the gates see it.

@@ -61,7 +61,7 @@ fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSpec, new: &ServerSpec)
         key: _,
         title,
         description,
-        enabled,
+        switched_off,
         transport,
         era,
         start,
@@ -82,7 +82,7 @@ fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSpec, new: &ServerSpec)
     } = new;
     fields.field(&["title"], &mut kept.title, title, harmless);
     fields.field(&["description"], &mut kept.description, description, harmless);
-    fields.field(&["enabled"], &mut kept.enabled, enabled, |_, after| !after);
+    fields.field(&["enabled"], &mut kept.switched_off, switched_off, |_, after| after.is_some());
     fields.field(&TRANSPORT, &mut kept.transport, transport, ask);
     fields.field(&["era"], &mut kept.era, era, harmless);
     fields

@@ -275,7 +275,7 @@ fn of_a_mixed_change_only_the_harmless_part_takes_effect() {
         panic!("{:?}", comparison.effective.settings.servers);
     };
     let old = &accepted.settings.servers[0];
-    assert_eq!((server.enabled, &server.transport), (false, &old.transport));
+    assert_eq!((server.is_enabled(), &server.transport), (false, &old.transport));
     assert_eq!(server.access.deny_tools, ["x"]);
     assert!(comparison.effective.settings.tokens.is_empty(), "the old token is gone, the new one waits");
     let waiting: Vec<&str> = comparison.waiting().map(|change| change.setting.as_str()).collect();

@@ -69,7 +69,8 @@ fn what_an_allow_rule_answers() {
         allowed(guarded().with(|scene| scene.tool.trust = Trust::Low)),
         "ask: `fs.touch` writes files; server `fs` has low trust, so a person is asked before side effects"
     );
-    let custom = |outcome| CustomVerdict { name: "office-hours".into(), outcome, reason: None };
+    let custom =
+        |outcome| CustomVerdict { name: "office-hours".into(), outcome, reason: None, fault: Fault::Policy };
     assert_eq!(
         allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Ask)])),
         "ask: `fs.touch` writes files; gate `office-hours` asks before it"
@@ -78,6 +79,50 @@ fn what_an_allow_rule_answers() {
         allowed(guarded().with(|scene| scene.custom = vec![custom(Outcome::Pass), custom(Outcome::Deny)])),
         "deny_continue at custom: `fs.touch` writes files; gate `office-hours` denies it"
     );
+    for fault in [Fault::Policy, Fault::Evaluator] {
+        let verdict = CustomVerdict { fault, ..custom(Outcome::Deny) };
+        let scene = guarded().with(|scene| scene.custom = vec![verdict]);
+        assert!(matches!(scene.decide(), Decision::Deny(denial) if denial.fault == fault));
+    }
+}
+
+/// A gate that asks before a call that is allowed names what answered it.
+#[test]
+fn what_answers_a_gate_is_named() {
+    let asks = |scene: &Scene| {
+        let decision = scene.decide();
+        let asking = decision.trace().verdicts().iter().filter(|verdict| verdict.outcome == Outcome::Ask);
+        let answered: Vec<_> =
+            asking.map(|verdict| (verdict.gate.as_str(), verdict.answered_by.clone())).collect();
+        (decision.as_str(), answered)
+    };
+    let by = |text: &str| Some(text.to_owned());
+    let allowed = |scene: Scene| scene.policy("global", "[[allow]]\ntool = \"*\"");
+    let admin = || {
+        Scene::new(Profile::Guarded, Risk::Medium, &["fs.write"])
+            .with(|scene| scene.tool.requires_admin = true)
+    };
+    assert_eq!(asks(&admin()), ("ask", vec![("admin_token", None), ("profile", None)]));
+    assert_eq!(
+        asks(&allowed(admin())),
+        ("allow", vec![("admin_token", by("allow[1] of the global policy"))])
+    );
+    assert_eq!(asks(&Scene::new(Profile::Guarded, Risk::Medium, &[])), ("allow", vec![]));
+    let unfrozen = Scene::new(Profile::Guarded, Risk::High, &[])
+        .with(|scene| scene.context.spec_hash = Some("abc".into()));
+    assert_eq!(asks(&unfrozen), ("ask", vec![("spec_frozen", None), ("profile", None)]));
+    assert_eq!(
+        asks(&allowed(unfrozen)),
+        ("allow", vec![("spec_frozen", by("allow[1] of the global policy"))])
+    );
+    let denied = allowed(admin()).policy("floor", "[[ask]]\ntool = \"*\"");
+    assert_eq!(
+        asks(&denied),
+        ("ask", vec![("admin_token", by("allow[1] of the global policy")), ("floor", None)])
+    );
+    let mut json = String::new();
+    allowed(admin()).decide().trace().write_json(&mut json);
+    assert!(json.contains("\"answered_by\":\"allow[1] of the global policy\""), "{json}");
 }
 
 #[derive(Debug)]

@@ -9,6 +9,7 @@ fn objections(profile: Profile, risk: Risk, tags: &[&str]) -> Vec<Scene> {
         name: "office-hours".into(),
         outcome,
         reason: reason.map(str::to_owned),
+        fault: Fault::Policy,
     };
     vec![
         scene().with(|scene| scene.switched_off = Some("server `fs` is switched off")),

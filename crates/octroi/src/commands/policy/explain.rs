@@ -80,7 +80,8 @@ fn call_lines(explanation: &Explanation) -> Vec<String> {
     for gate in &explanation.trace {
         let by = gate.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
         let reason = gate.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        lines.push(format!("{:<15} {}{by}{reason}", gate.gate, gate.outcome));
+        let answered = gate.answered_by.as_ref().map(|by| format!("; answered by {by}")).unwrap_or_default();
+        lines.push(format!("{:<15} {}{by}{reason}{answered}", gate.gate, gate.outcome));
     }
     lines.push(decision_line(explanation));
     lines
