@@ -75,6 +75,7 @@ pub enum ErrorCode {
     Forbidden,
     PeopleOnly,
     AdminsOnly,
+    NotAnApprover,
     NotFound,
     Conflict,
     LimitReached,
@@ -108,7 +109,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 58] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
@@ -137,6 +138,7 @@ impl ErrorCode {
         Self::Forbidden,
         Self::PeopleOnly,
         Self::AdminsOnly,
+        Self::NotAnApprover,
         Self::NotFound,
         Self::Conflict,
         Self::LimitReached,

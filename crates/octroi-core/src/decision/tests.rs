@@ -11,6 +11,7 @@ use crate::name::CanonicalId;
 use crate::policy::{Document, Policy};
 use crate::tool::{Risk, SideEffects, Source};
 
+mod approvers;
 mod sentences;
 
 /// A call with all its circumstances, to be modified by each test.

@@ -18,7 +18,7 @@ pub(super) async fn pending(
 ) -> Result<Vec<Block>, OperationError> {
     let filter = ApprovalFilter { part: ApprovalPart::Pending, agent: agent.map(str::to_owned) };
     let pending = context.gateway.approvals().list(&filter, PENDING_MAX).await?;
-    let visible = pending.iter().filter(|approval| context.may_see(approval.binding.agent.as_deref()));
+    let visible = pending.iter().filter(|approval| context.may_see_approval(approval));
     let blocks = visible.map(|approval| {
         let uri = ResourceUri::approval(approval.binding.agent.as_deref(), &approval.id);
         block(&uri, &describe_listed_approval(context.gateway.approvals(), approval))
