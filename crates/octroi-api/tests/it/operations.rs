@@ -57,6 +57,7 @@ fn everything_that_can_be_done() {
         specs_freeze
         users_list
         users_add
+        users_invite
         users_update
         users_remove
         tokens_list
@@ -131,6 +132,7 @@ fn whatever_changes_something_is_recorded() {
         agents_update agent_changed
         specs_freeze agent_changed
         users_add user_changed
+        users_invite user_changed
         users_update user_changed
         users_remove user_changed
         tokens_create token_changed
