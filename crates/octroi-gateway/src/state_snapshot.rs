@@ -1,5 +1,5 @@
 //! What the database must not forget, as records of the audit log: accepted and rejected definitions,
-//! policies, settings of agents, and switches of servers.
+//! policies, settings of agents, users, tokens, and switches of servers.
 //!
 //! A snapshot is one or more `state_snapshot` records. `octroi db rebuild` makes a lost database again from
 //! the last complete one.
@@ -14,6 +14,8 @@ use octroi_store::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+
+mod people;
 
 /// A record holds about as many bytes.
 const PART_BYTES: usize = 256 << 10;
@@ -62,6 +64,24 @@ pub(crate) enum SnapshotItem {
         at_ms: i64,
         by: String,
     },
+    /// A user.
+    User { name: String, role: String, disabled: bool, at_ms: i64, by: String },
+    /// A token, without its secret: one that was revoked must not be accepted again.
+    Token {
+        id: String,
+        hash: String,
+        kind: String,
+        user: String,
+        agent: Option<String>,
+        session: Option<String>,
+        label: String,
+        at_ms: i64,
+        by: String,
+        expires_at_ms: Option<i64>,
+        revoked_at_ms: Option<i64>,
+        revoked_by: Option<String>,
+        replaced_by: Option<String>,
+    },
     /// A server that an operator enabled or disabled.
     Switch { server: String, enabled: bool },
 }
@@ -106,6 +126,8 @@ pub(crate) async fn read_state(
         });
     }
     items.extend(store.agents().await?.into_iter().map(agent_item));
+    items.extend(store.users().await?.into_iter().map(people::user_item));
+    items.extend(store.tokens().await?.into_iter().filter_map(people::token_item));
     for server in store.servers().await? {
         if let Some(enabled) = server.enabled_override {
             items.push(SnapshotItem::Switch { server: server.key.to_string(), enabled });
@@ -234,6 +256,10 @@ pub struct Rebuilt {
     pub n_policies: usize,
     /// Settings of agents.
     pub n_agents: usize,
+    /// Users.
+    pub n_users: usize,
+    /// Tokens, also revoked ones.
+    pub n_tokens: usize,
     /// Switched servers.
     pub n_switches: usize,
     /// What could not be rebuilt.
@@ -294,6 +320,20 @@ async fn write_item(
                 rebuilt.n_agents += 1;
             }
         }
+        item @ SnapshotItem::User { .. } => match people::user_record(item) {
+            Some(user) => {
+                store.save_user(&user).await?;
+                rebuilt.n_users += 1;
+            }
+            None => rebuilt.lost.push("a user who cannot be read".to_owned()),
+        },
+        item @ SnapshotItem::Token { .. } => match people::token_record(item) {
+            Some(token) => {
+                store.save_tokens(&[token]).await?;
+                rebuilt.n_tokens += 1;
+            }
+            None => rebuilt.lost.push("a token that cannot be read".to_owned()),
+        },
         SnapshotItem::Switch { server, enabled } => {
             let Some(key) = ServerKey::parse(&server) else { return Ok(()) };
             // The next start records its real definition.
@@ -358,6 +398,8 @@ fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
         SnapshotItem::Pin { .. }
         | SnapshotItem::KeptOut { .. }
         | SnapshotItem::Policy { .. }
+        | SnapshotItem::User { .. }
+        | SnapshotItem::Token { .. }
         | SnapshotItem::Switch { .. } => None,
     }
 }
