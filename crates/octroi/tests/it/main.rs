@@ -50,6 +50,7 @@ mod operations;
 mod output;
 mod overrides;
 mod peers;
+mod people;
 mod pins;
 mod policy;
 mod policy_files;
