@@ -1,11 +1,12 @@
-//! The annotations of a policy: its id, its decision, its reason.
+//! The annotations of a policy: its id, its decision, its reason, and who may decide.
 
 use cedar_policy::Policy;
+use octroi_core::approval::Approvers;
 use octroi_core::suggest::did_you_mean;
 
 use crate::effect::CedarEffect;
 
-const KNOWN: [&str; 3] = ["id", "decision", "reason"];
+const KNOWN: [&str; 4] = ["id", "decision", "reason", "approvers"];
 const DECISIONS: [(&str, CedarEffect); 3] =
     [("ask", CedarEffect::Ask), ("deny", CedarEffect::Deny), ("abort", CedarEffect::Abort)];
 
@@ -15,6 +16,7 @@ pub(crate) struct Annotations {
     pub(crate) id: Option<String>,
     pub(crate) effect: CedarEffect,
     pub(crate) reason: Option<String>,
+    pub(crate) approvers: Approvers,
 }
 
 /// An invalid annotation, and what to write instead.
@@ -29,7 +31,7 @@ pub(crate) struct InvalidAnnotation {
 pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<InvalidAnnotation>) {
     let is_permit = policy.effect() == cedar_policy::Effect::Permit;
     let effect = if is_permit { CedarEffect::Permit } else { CedarEffect::Deny };
-    let mut annotations = Annotations { id: None, effect, reason: None };
+    let mut annotations = Annotations { id: None, effect, reason: None, approvers: Approvers::default() };
     let mut wrongs = Vec::new();
     for (name, value) in policy.annotations() {
         let mut wrong = |message: String, help: Option<String>| {
@@ -40,7 +42,7 @@ pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<InvalidAnnotation>) {
                 "`@decision` is on a `permit`, which can only allow".to_owned(),
                 Some("write `forbid`, or leave `@decision` out".to_owned()),
             ),
-            ("id" | "reason" | "decision", "") => wrong(format!("`@{name}` is empty"), None),
+            ("id" | "reason" | "decision" | "approvers", "") => wrong(format!("`@{name}` is empty"), None),
             ("id", id) => annotations.id = Some(id.to_owned()),
             ("reason", reason) => annotations.reason = Some(reason.to_owned()),
             ("decision", decision) => match DECISIONS.iter().find(|(word, _)| *word == decision) {
@@ -50,11 +52,24 @@ pub(crate) fn read(policy: &Policy) -> (Annotations, Vec<InvalidAnnotation>) {
                     did_you_mean(decision, DECISIONS.iter().map(|(word, _)| *word)),
                 ),
             },
+            ("approvers", names) => match Approvers::parse(names.split(',').map(str::trim)) {
+                Ok(approvers) => annotations.approvers = approvers,
+                Err(error) => wrong(format!("`@approvers`: {error}"), None),
+            },
             _ => wrong(
-                format!("there is no annotation `@{name}`; there are `@id`, `@decision` and `@reason`"),
+                format!(
+                    "there is no annotation `@{name}`; there are `@id`, `@decision`, `@reason` and `@approvers`"
+                ),
                 did_you_mean(name, KNOWN.into_iter()),
             ),
         }
+    }
+    if !annotations.approvers.is_empty() && annotations.effect != CedarEffect::Ask {
+        wrongs.push(InvalidAnnotation {
+            name: "approvers".to_owned(),
+            message: "`@approvers` is on a policy that does not ask".to_owned(),
+            help: Some("write `@decision(\"ask\")` beside it, or leave it out".to_owned()),
+        });
     }
     wrongs.sort_by(|left, right| left.name.cmp(&right.name));
     (annotations, wrongs)

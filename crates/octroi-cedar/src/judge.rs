@@ -11,6 +11,7 @@ use cedar_policy::{
     RestrictedExpression as Expression,
 };
 use octroi_core::PrincipalKind;
+use octroi_core::approval::Approvers;
 use octroi_core::arguments::Exactness;
 use octroi_core::facts::Facts;
 use octroi_core::tool::Risk;
@@ -114,6 +115,8 @@ pub struct Clause {
     pub id: String,
     /// Its reason, for people.
     pub reason: Option<String>,
+    /// Who may decide, if it asks and says it.
+    pub approvers: Approvers,
     /// Whether it is a `permit`.
     pub is_permit: bool,
 }
@@ -169,6 +172,7 @@ impl Policies {
             .map(|loaded| Clause {
                 id: loaded.id.clone(),
                 reason: loaded.reason.clone(),
+                approvers: loaded.approvers.clone(),
                 is_permit: loaded.effect == CedarEffect::Permit,
             })
             .filter(|clause| !clause.is_permit || verdict == CedarVerdict::Allow)

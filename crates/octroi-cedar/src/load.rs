@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use cedar_policy::ffi::DetailedError;
 use cedar_policy::{Policy, PolicyId, PolicySet};
+use octroi_core::approval::Approvers;
 
 use crate::annotation;
 use crate::effect::CedarEffect;
@@ -33,6 +34,7 @@ pub(crate) struct Loaded {
     pub(crate) id: String,
     pub(crate) effect: CedarEffect,
     pub(crate) reason: Option<String>,
+    pub(crate) approvers: Approvers,
     pub(crate) span: Range<usize>,
     pub(crate) line: usize,
     /// The tools it can match, as `server.tool`.
@@ -121,6 +123,7 @@ fn annotated(text: &str, policy: &Policy, span: Range<usize>, problems: &mut Vec
         policy: policy.new_id(PolicyId::new(&id)),
         effect: annotations.effect,
         reason: annotations.reason,
+        approvers: annotations.approvers,
         line: position(text, span.start).0,
         span,
         tools: Vec::new(),

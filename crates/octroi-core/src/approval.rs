@@ -4,6 +4,7 @@
 //! store calls it inside the transaction that makes the change, so that a denied, expired, cancelled,
 //! orphaned or used approval never executes.
 
+mod approvers;
 mod binding;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use serde_json::Value;
 use crate::arguments::{Exactness, read_exactly};
 use crate::secret::Secret;
 
+pub use approvers::Approvers;
 pub use binding::{Binding, CallKey};
 pub use transition::{Answer, ApprovalVerdict, Event, Refusal};
 
@@ -156,6 +158,8 @@ pub struct Approval {
     pub side_effects: Vec<String>,
     /// Why approval is needed, one reason for each gate that asked.
     pub reasons: Vec<String>,
+    /// Who may decide, where the rules that ask say it.
+    pub approvers: Approvers,
     /// When it was requested.
     pub requested_at_ms: i64,
     /// From this moment on it can be neither approved nor used.

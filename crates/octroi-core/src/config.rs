@@ -42,6 +42,7 @@ mod sections;
 mod settings;
 mod show;
 mod tls;
+mod token_file;
 mod tokens;
 mod variables;
 
@@ -57,6 +58,7 @@ pub use quotas::QuotaSpec;
 pub use settings::{AutoReload, DEFAULT_LISTEN, McpSection, ServerSection};
 pub use show::{EffectiveConfig, Origins, Setting, problem as problem_as_json};
 pub use tls::TlsFiles;
+pub use token_file::TokenFile;
 pub use tokens::TokenSettings;
 
 /// The inputs of a configuration.

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use crate::approval::Approvers;
 use crate::call::Call;
 use crate::name::ServerKey;
 use crate::policy::{Policies, PolicyVerdict, Word};
@@ -82,7 +83,7 @@ enum Ask {
 /// Evaluates all gates for a call.
 pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
     let mut walk =
-        Walk { trace: Trace::new(circumstances.policies.revision(call.agent())), asks: Vec::new() };
+        Walk { trace: Trace::new(circumstances.policies.revision(call.agent())), ..Walk::default() };
     let (server, tool) = (circumstances.server, &call.tool.name);
     match walk.past_every_gate(call, circumstances) {
         Err(stopped) => {
@@ -95,7 +96,7 @@ pub fn decide(call: &Call<'_>, circumstances: &Circumstances<'_>) -> Decision {
         }
         Ok(()) => {
             walk.say_why(call);
-            Decision::Ask(UnapprovedCall::new(server.clone(), Arc::clone(tool), walk.trace))
+            Decision::Ask(UnapprovedCall::new(server.clone(), Arc::clone(tool), walk.approvers, walk.trace))
         }
     }
 }
@@ -108,7 +109,7 @@ pub fn decide_other(
     held: Option<&str>,
     revision: u64,
 ) -> Decision {
-    let mut walk = Walk { trace: Trace::new(revision), asks: Vec::new() };
+    let mut walk = Walk { trace: Trace::new(revision), ..Walk::default() };
     let walked = walk
         .unless_paused(paused)
         .and_then(|()| walk.scope(switched_off))
@@ -137,10 +138,13 @@ impl Stopped {
 }
 
 /// The evaluation of a call.
+#[derive(Default)]
 struct Walk {
     trace: Trace,
     /// What asks, and the position of its verdict.
     asks: Vec<(Ask, usize)>,
+    /// Who may decide, where a policy that asks says it.
+    approvers: Approvers,
 }
 
 impl Walk {
@@ -224,10 +228,19 @@ impl Walk {
         if let Some(verdict) = floor.filter(|verdict| verdict.word == Word::Ask) {
             self.ask_for_policy(Gate::Floor, verdict);
         }
+        // One that says who may decide is not for the agent's owner to skip, who sets the agent's policy and profile.
+        let (enforced, global) = match global {
+            Some(verdict) if verdict.word == Word::Ask && !verdict.approvers.is_empty() => {
+                self.ask_for_policy(Gate::Global, verdict);
+                (true, None)
+            }
+            global => (false, global),
+        };
         // The agent's own policy takes precedence over the global one.
         let deciding =
             own.map(|verdict| (Gate::Agent, verdict)).or(global.map(|verdict| (Gate::Global, verdict)));
         match deciding {
+            None if enforced => {}
             Some((gate, verdict)) if verdict.word == Word::Allow => {
                 self.answer(Ask::Firm, || format!("{} of the {} policy", verdict.by, gate.as_str()));
                 let PolicyVerdict { reason, by, .. } = verdict;
@@ -284,6 +297,7 @@ impl Walk {
     }
 
     fn ask_for_policy(&mut self, gate: Gate, verdict: PolicyVerdict) {
+        self.approvers.add(&verdict.approvers);
         self.ask(gate, Ask::Hard, verdict.reason, Some(verdict.by));
     }
 
@@ -312,7 +326,9 @@ impl Walk {
         let strongest = self.asks.first().map_or(Ask::Soft, |(ask, _)| *ask);
         let verdicts = self.asks.iter().filter_map(|(_, position)| self.trace.verdicts().get(*position));
         let verdicts = verdicts.filter(|verdict| strongest == Ask::Soft || verdict.gate != Gate::Profile);
-        let sentences = verdicts.map(|verdict| sentence::of_verdict(verdict, call, false)).collect();
+        let mut sentences: Vec<String> =
+            verdicts.map(|verdict| sentence::of_verdict(verdict, call, false)).collect();
+        sentences.extend(self.approvers.describe().map(|who| format!("only {who} may decide")));
         self.trace.set_asks(sentences);
     }
 

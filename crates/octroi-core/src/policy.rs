@@ -2,7 +2,7 @@
 //!
 //! Within a level the strongest effect wins: abort, deny, ask, allow; the order of the rules does not matter.
 //! Between levels: a denial at any level is final, and so is a request for approval by the floor; an agent's
-//! own policy may override a request by the global one. The agent's profile decides where no policy does.
+//! own policy may override a request by the global one, unless that says who may decide. The agent's profile decides where no policy does.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::approval::Approvers;
 use crate::call::Call;
 use crate::tool::ToolDescriptor;
 
@@ -71,6 +72,8 @@ pub struct PolicyVerdict {
     pub by: String,
     /// The reason that the rule gives.
     pub reason: Option<String>,
+    /// Who may decide, if it asks and says it.
+    pub approvers: Approvers,
 }
 
 /// A policy in its own language, such as Cedar.
@@ -97,6 +100,10 @@ impl Policy {
             word: rule.word,
             by: rule.name.clone(),
             reason: rule.reason.clone(),
+            approvers: match rule.word {
+                Word::Ask => self.document.approvers(call),
+                Word::Allow | Word::Deny | Word::Abort => Approvers::default(),
+            },
         });
         if call.has_too_many_tests() {
             return Err(
@@ -112,6 +119,10 @@ impl Policy {
             by_program.filter(|verdict| verdict.word != Word::Allow || !call.has_undefined_params());
         Ok(match (by_rule, by_program) {
             (Some(rule), Some(program)) if program.word > rule.word => Some(program),
+            (Some(mut rule), Some(program)) if program.word == rule.word => {
+                rule.approvers.add(&program.approvers);
+                Some(rule)
+            }
             (None, program) => program,
             (rule, _) => rule,
         })

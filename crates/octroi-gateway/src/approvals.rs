@@ -40,6 +40,7 @@ use crate::view::View;
 mod decisions;
 mod expiry;
 mod grants;
+mod pages;
 mod remember;
 mod showing;
 mod steady_clock;
@@ -48,6 +49,7 @@ mod word;
 
 pub use decisions::Choice;
 use grants::CallAuthorization;
+pub use pages::PageBase;
 pub use remember::{Remember, RememberScope, Until};
 pub use showing::ShownArguments;
 use steady_clock::SteadyClock;
@@ -67,15 +69,6 @@ pub struct Approvals {
     waiting: Waiting,
     /// The base URL of the pages for people, once Octroi listens.
     page: ArcSwapOption<PageBase>,
-}
-
-/// Where people reach the approval pages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PageBase {
-    /// As the configuration says.
-    Configured(String),
-    /// Where Octroi listens; a proxy in front of it may know better.
-    Listening(String),
 }
 
 /// A call that needs approval.
@@ -206,28 +199,6 @@ impl Approvals {
         }
     }
 
-    /// Sets the base URL of the pages for people, once it is known.
-    pub fn set_page(&self, page: PageBase) {
-        self.page.store(Some(Arc::new(page)));
-    }
-
-    /// The address of the page about an approval, as the client of this caller reaches it.
-    pub(super) fn page_for(&self, caller: &Caller, id: &str) -> Option<String> {
-        let page = self.page.load();
-        let base = match (page.as_deref()?, &caller.base) {
-            (PageBase::Configured(base), _) | (PageBase::Listening(base), None) => base,
-            (PageBase::Listening(_), Some(base)) => &**base,
-        };
-        Some(format!("{base}/approvals/{id}"))
-    }
-
-    /// The base URL of the pages for people, once it is known.
-    fn page(&self) -> Option<String> {
-        self.page.load().as_deref().map(|base| match base {
-            PageBase::Configured(base) | PageBase::Listening(base) => base.clone(),
-        })
-    }
-
     /// The instruction for the person who has to approve.
     pub(crate) fn invitation(&self, caller: &Caller, approval: &Approval) -> String {
         let Approval { id, binding, reasons, .. } = approval;
@@ -238,11 +209,6 @@ impl Approvals {
             page.unwrap_or_default(),
             reasons.join("; "),
         )
-    }
-
-    /// The address of the page of an approval, once Octroi listens.
-    pub fn page_of(&self, id: &str) -> Option<String> {
-        self.page().map(|base| format!("{base}/approvals/{id}"))
     }
 
     /// The next round of a call that was approved and begun.
@@ -284,6 +250,7 @@ impl Approvals {
         }
         if let Some(found) = store.find_grant(&binding.call_key(), self.now_ms()).await?
             && found.binding.differs(&binding).is_none()
+            && found.approvers.include(question.approvers())
         {
             return self.claim(store, CallAuthorization::Asked(question), asking, &binding, &found.id).await;
         }
@@ -374,6 +341,7 @@ impl Approvals {
             risk: descriptor.risk.as_str().to_owned(),
             side_effects: descriptor.side_effects.iter().map(str::to_owned).collect(),
             reasons: question.trace().asks().to_vec(),
+            approvers: question.approvers().clone(),
             requested_at_ms: now_ms,
             expires_at_ms: now_ms.saturating_add(milliseconds(expires)),
             decided_at_ms: None,

@@ -23,11 +23,13 @@ use crate::subscriptions::Subscriptions;
 use leases::Leases;
 use snapshot::{Snapshot, Sources};
 
+mod invites;
 mod leases;
 mod snapshot;
 mod tokens;
 mod users;
 
+pub use invites::Invitation;
 pub use snapshot::{KnownUser, UserOrigin};
 pub use tokens::{CreatedToken, ListedToken, TokenRequest, TokenSubject};
 pub use users::UserChange;
@@ -160,7 +162,7 @@ impl Identity {
     }
 
     /// Notices the end of tokens from now on.
-    pub(crate) fn watch_ends(&self) -> watch::Receiver<()> {
+    pub fn watch_ends(&self) -> watch::Receiver<()> {
         self.leases.ends()
     }
 

@@ -37,6 +37,7 @@ mod rebuild;
 mod registry;
 mod request_state;
 mod reserved_metadata;
+mod reset_admin;
 mod server_error;
 mod server_tasks;
 mod servers;
@@ -60,8 +61,8 @@ pub use governance::{
     SpecChange, check_length, check_result, imagine, level_of,
 };
 pub use identity::{
-    CreatedToken, Identity, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject, UserChange,
-    UserOrigin,
+    CreatedToken, Identity, Invitation, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject,
+    UserChange, UserOrigin,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
@@ -83,6 +84,7 @@ pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
 pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
+pub use reset_admin::{ResetAdminError, reset_admin};
 pub use servers::{Changes, ErrorDetail, Refreshed, Servers, SilentServer};
 pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};

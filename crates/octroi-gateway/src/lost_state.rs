@@ -55,8 +55,8 @@ impl fmt::Display for Loss {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Database => formatter.write_str(
-                "the database: accepted and rejected definitions, policies, settings of agents and waiting \
-                 approvals",
+                "the database: accepted and rejected definitions, policies, settings of agents, users, \
+                 tokens and waiting approvals",
             ),
             Self::DatabaseChanges { known, newest } => write!(
                 formatter,

@@ -16,6 +16,14 @@ pub enum OperatorError {
     /// The requester is an agent.
     #[error("only people decide this")]
     NotAPerson,
+    /// A rule says who may decide, and the requester is not among them.
+    #[error("only {who} may decide about {id}")]
+    NotAnApprover {
+        /// The approval's id.
+        id: String,
+        /// Who may.
+        who: String,
+    },
     /// There is no such approval.
     #[error("there is no approval `{0}`")]
     UnknownApproval(String),
@@ -114,6 +122,9 @@ pub enum OperatorError {
     /// A token's settings are invalid.
     #[error("{0}")]
     Token(String),
+    /// There is no such invitation, or it cannot be used any more.
+    #[error("this invitation was used, has expired, or never was one")]
+    UnknownInvite,
     /// There is no such token.
     #[error("there is no token `{0}`")]
     UnknownToken(String),
@@ -166,6 +177,8 @@ impl OperatorError {
     pub fn hint(&self) -> String {
         match self {
             Self::NotAPerson => "ask a person".to_owned(),
+            Self::NotAnApprover { who, .. } => format!("ask {who}"),
+            Self::UnknownInvite => "ask an administrator for another: `octroi user invite NAME`".to_owned(),
             Self::UnknownApproval(_) => "`octroi approvals` lists pending approvals".to_owned(),
             Self::Refused { id, refusal } => match refusal {
                 Refusal::Expired { .. } | Refusal::Cancelled | Refusal::Orphaned => {
@@ -194,7 +207,7 @@ impl OperatorError {
             Self::ChangedAgain { .. } => "look at it again with `octroi pins`".to_owned(),
             Self::Agent(_) => "`octroi agents` shows what is set".to_owned(),
             Self::User(_) | Self::UnknownUser(_) => "`octroi user list` shows all users".to_owned(),
-            Self::UserExists(user) => format!("`octroi token create --user {user}` makes a token for them"),
+            Self::UserExists(user) => format!("`octroi user invite {user}` makes a link to a token for them"),
             Self::UserInFile(_) => "change its [[tokens]] in the configuration file".to_owned(),
             Self::Token(_) => "`octroi token create --help` explains its options".to_owned(),
             Self::UnknownToken(_) | Self::TokenEnded { .. } => "`octroi token list` shows all tokens".to_owned(),

@@ -90,7 +90,7 @@ impl RebuildError {
     }
 }
 
-/// Rebuilds definitions, policies, settings of agents and switches from the last snapshot in the log, and
+/// Rebuilds definitions, policies, settings of agents, users, tokens and switches from the last snapshot in the log, and
 /// records that. The log is verified first; only a person may accept one that was changed or cut.
 pub async fn rebuild_database(
     directory: &Path,
@@ -136,6 +136,8 @@ pub async fn rebuild_database(
         "rejected": rebuilt.n_kept_out,
         "policies": rebuilt.n_policies,
         "agents": rebuilt.n_agents,
+        "users": rebuilt.n_users,
+        "tokens": rebuilt.n_tokens,
         "switches": rebuilt.n_switches,
         "lost": rebuilt.lost,
         "problems": problems,

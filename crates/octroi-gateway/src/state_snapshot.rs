@@ -1,5 +1,5 @@
 //! What the database must not forget, as records of the audit log: accepted and rejected definitions,
-//! policies, settings of agents, and switches of servers.
+//! policies, settings of agents, users, tokens, and switches of servers.
 //!
 //! A snapshot is one or more `state_snapshot` records. `octroi db rebuild` makes a lost database again from
 //! the last complete one.
@@ -14,6 +14,8 @@ use octroi_store::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+
+mod people;
 
 /// A record holds about as many bytes.
 const PART_BYTES: usize = 256 << 10;
@@ -64,6 +66,24 @@ pub(crate) enum SnapshotItem {
     },
     /// An agent that was removed, whose id stays reserved.
     FormerAgent { id: String, owner: Option<String>, at_ms: i64, by: String },
+    /// A user.
+    User { name: String, role: String, disabled: bool, at_ms: i64, by: String },
+    /// A token, without its secret: one that was revoked must not be accepted again.
+    Token {
+        id: String,
+        hash: String,
+        kind: String,
+        user: String,
+        agent: Option<String>,
+        session: Option<String>,
+        label: String,
+        at_ms: i64,
+        by: String,
+        expires_at_ms: Option<i64>,
+        revoked_at_ms: Option<i64>,
+        revoked_by: Option<String>,
+        replaced_by: Option<String>,
+    },
     /// A server that an operator enabled or disabled.
     Switch {
         server: String,
@@ -121,6 +141,8 @@ pub(crate) async fn read_state(
         at_ms: former.removed_at_ms,
         by: former.removed_by,
     }));
+    items.extend(store.users().await?.into_iter().map(people::user_item));
+    items.extend(store.tokens().await?.into_iter().filter_map(people::token_item));
     for server in store.servers().await? {
         if server.is_agreed {
             items.push(SnapshotItem::Agreed { server: server.key.to_string() });
@@ -253,6 +275,10 @@ pub struct Rebuilt {
     pub n_policies: usize,
     /// Settings of agents.
     pub n_agents: usize,
+    /// Users.
+    pub n_users: usize,
+    /// Tokens, also revoked ones.
+    pub n_tokens: usize,
     /// Switched servers.
     pub n_switches: usize,
     /// What could not be rebuilt.
@@ -313,6 +339,20 @@ async fn write_item(
                 rebuilt.n_agents += 1;
             }
         }
+        item @ SnapshotItem::User { .. } => match people::user_record(item) {
+            Some(user) => {
+                store.save_user(&user).await?;
+                rebuilt.n_users += 1;
+            }
+            None => rebuilt.lost.push("a user who cannot be read".to_owned()),
+        },
+        item @ SnapshotItem::Token { .. } => match people::token_record(item) {
+            Some(token) => {
+                store.save_tokens(&[token]).await?;
+                rebuilt.n_tokens += 1;
+            }
+            None => rebuilt.lost.push("a token that cannot be read".to_owned()),
+        },
         SnapshotItem::FormerAgent { id, owner, at_ms: removed_at_ms, by: removed_by } => {
             store.remove_agent(&FormerAgent { id, owner, removed_at_ms, removed_by }).await?;
         }
@@ -392,6 +432,8 @@ fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
         | SnapshotItem::Policy { .. }
         | SnapshotItem::FormerAgent { .. }
         | SnapshotItem::Agreed { .. }
+        | SnapshotItem::User { .. }
+        | SnapshotItem::Token { .. }
         | SnapshotItem::Switch { .. } => None,
     }
 }

@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use octroi_api::operations::approvals::ApprovalsGet;
 use octroi_api::operations::config::ConfigReload;
+use octroi_api::operations::users::UsersInvite;
 use octroi_api::{Access, AccessVerdict, ApiError, ErrorCode, Face, ObjectRef, Operation as _, ResourceUri};
 use octroi_core::Principal;
 use octroi_core::audit::Kind;
-use octroi_gateway::{BackgroundTasks, ChangeAuthor, Gateway, PlannedChange};
+use octroi_core::principal::TokenHash;
+use octroi_gateway::{BackgroundTasks, ChangeAuthor, CreatedToken, Gateway, PlannedChange};
 use serde_json::Value;
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use crate::control::{Agreed, Control, ReloadTrigger};
 use crate::error::OperationError;
@@ -103,6 +106,20 @@ impl Operations {
                 "not reloaded, the old configuration stays in effect: {message}"
             )]);
         }
+    }
+
+    /// Exchanges the code of an invitation for a token, which is recorded under the name of the user.
+    pub(crate) async fn accept_invitation(&self, code: &TokenHash) -> Result<CreatedToken, OperationError> {
+        let (by, change) = self.gateway.identity().accept_invite(code).await?;
+        let (shown, created) = oneshot::channel();
+        let change = change.map(|created| {
+            // Only a caller that has gone away does not receive it.
+            let _ = shown.send(created?);
+            Ok(Value::Null)
+        });
+        let by = ChangeAuthor::Principal(by);
+        self.record_and_apply(by, Kind::TokenChanged, UsersInvite::NAME, change).await?;
+        created.await.map_err(|_| OperationError::Internal("the token was lost".to_owned()))
     }
 
     /// Reads a resource; the result of `resources/read`.

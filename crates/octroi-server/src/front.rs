@@ -42,6 +42,7 @@ impl Front {
             .route("/health", get(health::health))
             .route("/metrics", get(metrics::metrics))
             .route("/approvals/{id}", get(page::show).post(page::submit))
+            .route("/invitations/{code}", get(page::invitation::show).post(page::invitation::accept))
             .fallback(not_found)
             .with_state(Arc::clone(endpoint));
         Self { endpoint: Arc::clone(endpoint), others: TowerToHyperService::new(router), connection: None }

@@ -36,6 +36,7 @@ mod page;
 mod reply;
 mod rescue;
 mod resources;
+mod revoked;
 mod serve;
 mod session;
 mod session_id;

@@ -25,7 +25,8 @@ use crate::admit::{check_declared, check_headers, modern_caller};
 use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::{Frontend, Frontends, ListeningClient};
 use crate::notice_queue::NoticeQueue;
-use crate::reply::{self, KEEP_ALIVE_EVERY, Reply, STREAM_AFTER};
+use crate::reply::{self, KEEP_ALIVE_EVERY, Reply};
+use crate::revoked::{self, CallLease, GRACE, TokenEnded};
 use crate::subscription_limits::is_limit;
 
 /// Notifications about a request that may wait for its client. More are dropped.
@@ -67,12 +68,13 @@ pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
     let outbox = Arc::new(Outbox::new(headers));
     let mut caller = modern_caller(principal, is_admin, params, Arc::clone(&outbox) as _);
     caller.base.clone_from(&post.base);
-    let endpoint = Arc::clone(endpoint);
+    let (endpoint, principal) = (Arc::clone(endpoint), principal.clone());
     let mut work: ModernWork = Box::pin(async move {
         let Post { endpoint, frontend, envelope, params, .. } = &*post;
         endpoint.frontends.request(frontend, &caller, envelope, params).await
     });
     let mut first = VecDeque::new();
+    let mut lease = None;
     tokio::select! {
         biased;
         message = outbox.next() => first.push_back(message),
@@ -87,13 +89,23 @@ pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
             first.push_back(answer.to_message(&id));
             return reply::stream(stream::iter(first.into_iter().map(|message| Ok(sse::write(&message, None)))));
         }
-        () = tokio::time::sleep(STREAM_AFTER) => {}
+        slow = revoked::until_slow(&endpoint, &principal) => match slow {
+            Ok(held) => lease = Some(held),
+            Err(TokenEnded) => return match tokio::time::timeout(GRACE, &mut work).await {
+                Ok(answer) => {
+                    let status = answer.code().map_or(StatusCode::OK, reply::status_of);
+                    reply::json(status, answer.to_message(&id))
+                }
+                Err(_) => reply::refuse_with(Some(&id), &revoked::cancelled()),
+            },
+        },
     }
+    let lease = lease.unwrap_or_else(|| CallLease::new(&endpoint, &principal));
     let work = Movable::new(work, endpoint.heavy.as_ref(), || {
         RpcError::new(code::INTERNAL_ERROR, "the call failed in the gateway").into()
     });
     let running =
-        StreamedCall { work: Some(work), outbox, ready: first, id, closed: endpoint.closed.clone() };
+        StreamedCall { work: Some(work), outbox, ready: first, id, lease, closed: endpoint.closed.clone() };
     reply::stream(stream::unfold(
         running,
         |mut running| async move { Some((Ok(running.next().await?), running)) },
@@ -108,6 +120,8 @@ struct StreamedCall {
     outbox: Arc<Outbox>,
     ready: VecDeque<Bytes>,
     id: Id,
+    /// Ends with the token of the call.
+    lease: CallLease,
     closed: CancellationToken,
 }
 
@@ -120,13 +134,18 @@ impl StreamedCall {
         tokio::select! {
             biased;
             message = self.outbox.next() => Some(sse::write(&message, None)),
-            answer = work => {
+            answer = &mut *work => {
                 self.work = None;
                 self.ready.extend(self.outbox.take());
                 self.ready.push_back(answer.to_message(&self.id));
                 self.ready.pop_front().map(|message| sse::write(&message, None))
             }
             () = self.closed.cancelled() => None,
+            () = self.lease.ended() => {
+                let answer = tokio::time::timeout(GRACE, work).await.unwrap_or_else(|_| revoked::cancelled().into());
+                self.work = None;
+                Some(sse::write(&answer.to_message(&self.id), None))
+            }
             () = tokio::time::sleep(KEEP_ALIVE_EVERY) => Some(Bytes::from_static(sse::KEEP_ALIVE)),
         }
     }

@@ -85,6 +85,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::agents::AgentsDelete>(agents::delete),
         read::<api::users::UsersList>(users::list),
         change::<api::users::UsersAdd>(users::add),
+        change::<api::users::UsersInvite>(users::invite),
         change::<api::users::UsersUpdate>(users::update),
         change::<api::users::UsersRemove>(users::remove),
         read::<api::tokens::TokensList>(tokens::list),

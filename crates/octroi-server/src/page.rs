@@ -32,6 +32,7 @@ use crate::tickets::{self, Redeemed};
 
 mod forms;
 mod html;
+pub(crate) mod invitation;
 
 use forms::Form;
 
@@ -189,8 +190,15 @@ async fn question(endpoint: &HttpEndpoint, id: &str, person: Redeemed) -> Reply 
         Err(error) => return failure(&error.into()),
     };
     let clock = endpoint.gateway.clock();
+    let may_decide = match self::person(endpoint, id, &person.token) {
+        Ok(principal) => endpoint.gateway.approvals().check_approver(&approval, &principal),
+        Err(reply) => return *reply,
+    };
     let shown = endpoint.gateway.approvals().visible_arguments(&approval, &person.revealed);
     match decidable(&approval, clock.now_ms()) {
+        Decidable::Open if may_decide.is_err() => {
+            page(StatusCode::OK, &html::for_others(&approval, &shown, clock.now_ms()))
+        }
         Decidable::Open => match endpoint.tickets.issue(id, person, clock.instant()) {
             Some(ticket) => page(StatusCode::OK, &html::question(&approval, &shown, &ticket, clock.now_ms())),
             None => page(

@@ -86,13 +86,15 @@ fn server_hint(server: &str, error: &UpstreamError) -> String {
 fn of_operator(error: &OperatorError) -> ErrorCode {
     match error {
         OperatorError::NotAPerson => ErrorCode::PeopleOnly,
+        OperatorError::NotAnApprover { .. } => ErrorCode::NotAnApprover,
         OperatorError::UnknownApproval(_)
         | OperatorError::UnknownAgent(_)
         | OperatorError::NotHeld { .. }
         | OperatorError::NotMasked { .. }
         | OperatorError::NothingAccepted(_)
         | OperatorError::UnknownUser(_)
-        | OperatorError::UnknownToken(_) => ErrorCode::NotFound,
+        | OperatorError::UnknownToken(_)
+        | OperatorError::UnknownInvite => ErrorCode::NotFound,
         OperatorError::Refused { .. }
         | OperatorError::ArgumentsRemoved { .. }
         | OperatorError::ArgumentsUnreadable { .. }

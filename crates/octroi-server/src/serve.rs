@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::endpoint::HttpEndpoint;
 use crate::front::Front;
+use crate::revoked;
 use crate::workers::Workers;
 
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
@@ -23,6 +24,7 @@ pub async fn serve(
     heartbeats: &Heartbeats,
 ) -> std::io::Result<()> {
     endpoint.tasks.spawn("sweep-sessions", sweep(Arc::clone(&endpoint)));
+    endpoint.tasks.spawn("end-sessions", revoked::end_sessions(Arc::clone(&endpoint)));
     let connections = Arc::clone(&endpoint.connections);
     endpoint.tasks.spawn("watch-connections", Arc::clone(&connections).watch(endpoint.closed.clone()));
     let n_workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::admit::check_declared_size;
 use crate::frontend::{Frontend, Frontends, ListeningClient, in_era};
+use crate::revoked;
 
 /// How long a client, and the person in front of it, may take to answer a question.
 const QUESTION_TIMEOUT: Duration = Duration::from_mins(10);
@@ -42,7 +43,7 @@ pub(crate) struct LegacySession {
     next_question: AtomicU64,
     questions: Mutex<HashMap<Id, oneshot::Sender<Result<Bytes, RpcError>>>>,
     /// Requests that can still be cancelled.
-    running: Mutex<HashMap<Id, oneshot::Sender<()>>>,
+    running: Mutex<HashMap<Id, oneshot::Sender<Cancelled>>>,
     listener: OnceLock<Arc<Listener>>,
 }
 
@@ -176,8 +177,20 @@ impl LegacySession {
         tokio::select! {
             biased;
             // The sender is dropped when another request reuses the id; that is no cancellation.
-            Ok(()) = cancelled => None,
+            Ok(by) = cancelled => match by {
+                Cancelled::ByClient => None,
+                Cancelled::WithToken => Some(revoked::cancelled().into()),
+            },
             answer = self.handle(frontends, request, params, caller) => Some(answer),
+        }
+    }
+
+    /// Cancels the requests that are being answered, because the token has ended.
+    pub(crate) fn cancel_running(&self) {
+        let running = std::mem::take(&mut *self.running.lock());
+        for cancel in running.into_values() {
+            // One that is over needs no cancellation.
+            let _ = cancel.send(Cancelled::WithToken);
         }
     }
 
@@ -230,7 +243,7 @@ impl LegacySession {
                 let id = params.and_then(|params| params.request_id()).map(Id::from_json);
                 if let Some(cancel) = id.and_then(|id| self.running.lock().remove(&id)) {
                     // It may just have been answered.
-                    let _ = cancel.send(());
+                    let _ = cancel.send(Cancelled::ByClient);
                 }
             }
             (Method::RootsChanged, _) => frontends.roots_changed(&self.frontend, &self.owner),
@@ -271,6 +284,14 @@ impl LegacySession {
             }
         })
     }
+}
+
+/// Why a request is cancelled.
+enum Cancelled {
+    /// Its client does not want the answer any more.
+    ByClient,
+    /// The token of its client has ended.
+    WithToken,
 }
 
 /// A request that can be cancelled until this is dropped.

@@ -315,6 +315,12 @@ impl Sessions {
         ended
     }
 
+    /// The sessions whose principals are not valid any more.
+    pub(crate) fn without(&self, is_valid: impl Fn(&Principal) -> bool) -> Vec<Arc<HttpSession>> {
+        let by_key = self.by_key.read();
+        by_key.values().filter(|session| !is_valid(&session.session.principal)).cloned().collect()
+    }
+
     /// How many sessions are open.
     pub(crate) fn count(&self) -> usize {
         self.by_key.read().len()

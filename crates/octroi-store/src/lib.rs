@@ -35,4 +35,4 @@ pub use policy::{
 };
 pub use server::{CanonicalJson, ManagedBy, Recorded, RecordedChange, Scope, ServerKey, ServerRecord};
 pub use store::Store;
-pub use user::{TokenRecord, UserRecord};
+pub use user::{InviteRecord, TokenRecord, UserRecord};

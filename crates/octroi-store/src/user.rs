@@ -1,4 +1,4 @@
-//! Users and tokens as they are stored.
+//! Users, tokens and invitations as they are stored.
 
 use octroi_core::UserRole;
 use octroi_core::principal::{TokenHash, TokenKind};
@@ -48,4 +48,23 @@ pub struct TokenRecord {
     pub revoked: Option<(i64, String)>,
     /// The id of the token that replaces it.
     pub replaced_by: Option<String>,
+}
+
+/// An invitation: whoever has its code gets a token of the user, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InviteRecord {
+    /// Names it in records; not secret.
+    pub id: String,
+    /// The hash of its code.
+    pub hash: TokenHash,
+    /// The user it is for.
+    pub user: String,
+    /// When it was made.
+    pub created_at_ms: i64,
+    /// Who made it.
+    pub created_by: String,
+    /// When it ends by itself.
+    pub expires_at_ms: i64,
+    /// When it was used.
+    pub used_at_ms: Option<i64>,
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use octroi_core::config::{
-    self, Config as Settings, Discovered, Found, Problem, ProgramPlaces, Severity, Unknown, assumed_layer,
-    build,
+    self, Config as Settings, Discovered, Found, Problem, ProgramPlaces, Severity, TokenFile, Unknown,
+    assumed_layer, build,
 };
 use octroi_core::server::{ServerSpec, Transport};
 use octroi_core::syntax::{self, Format, Node, Origin, SyntaxError};
@@ -146,9 +146,36 @@ fn interpret(
     });
     settings.problems.extend(lookup.problems());
     files.references = lookup.references();
-    let watched = lookup.files().into_iter().collect();
+    let mut watched: Vec<PathBuf> = lookup.files().into_iter().collect();
+    if let Some(path) = settings.token_file().cloned() {
+        files.token_file = read_tokens(&mut settings, source, &path);
+        watched.push(path);
+    }
     files.arguments = arguments.into_inner();
     Ok(Config { settings, file: path, files, watched })
+}
+
+/// Reads the file of tokens; returns what is kept of it.
+fn read_tokens(settings: &mut Settings, source: FileSource<'_>, path: &Path) -> Option<String> {
+    let read = match source.token_file(path) {
+        Ok(Some(text)) => TokenFile::parse(&text),
+        Ok(None) => {
+            settings.miss_token_file(path);
+            return None;
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    match read {
+        Ok(file) => {
+            let hashed = file.hashed();
+            settings.add_token_file(path, file);
+            Some(hashed)
+        }
+        Err(error) => {
+            settings.refuse_token_file(path, &error);
+            None
+        }
+    }
 }
 
 fn refuse_fatal(config: Config) -> Result<Config, ConfigError> {

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use octroi_core::principal::{NewToken, TokenKind};
@@ -38,6 +38,15 @@ pub(crate) fn read_local(data: &Path) -> io::Result<String> {
     fs::read_to_string(data.join(LOCAL_FILE)).map(|text| text.trim().to_owned())
 }
 
+/// Replaces the admin token in the data directory: the file has the old one or the new one, whatever happens.
+pub(crate) fn replace_admin(data: &Path, token: &str) -> io::Result<PathBuf> {
+    let (file, unfinished) = (data.join(ADMIN_FILE), data.join(format!("{ADMIN_FILE}.part")));
+    write(&unfinished, token)?;
+    fs::rename(&unfinished, &file)?;
+    fs::File::open(data)?.sync_all()?;
+    Ok(file)
+}
+
 fn keep(file: PathBuf, kind: TokenKind) -> io::Result<KeptToken> {
     match fs::read_to_string(&file) {
         Ok(text) if !text.trim().is_empty() => {
@@ -48,21 +57,26 @@ fn keep(file: PathBuf, kind: TokenKind) -> io::Result<KeptToken> {
         Err(error) => return Err(error),
     }
     let token = create(kind)?;
-    let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
-    writeln!(out, "{token}")?;
-    out.sync_all()?;
+    write(&file, &token)?;
     Ok(KeptToken { token, file, is_new: true })
 }
 
-fn create(kind: TokenKind) -> io::Result<String> {
+fn write(file: &Path, token: &str) -> io::Result<()> {
+    let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
+    // The mode is for a new file; one that is there keeps its own.
+    out.set_permissions(fs::Permissions::from_mode(0o600))?;
+    writeln!(out, "{token}")?;
+    out.sync_all()
+}
+
+/// A new token.
+pub(crate) fn create(kind: TokenKind) -> io::Result<String> {
     let token = NewToken::create(kind, |bytes| getrandom::fill(bytes).map_err(io::Error::other))?;
     Ok(token.secret)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use octroi_core::principal::token_id;
 
     use super::*;

@@ -74,7 +74,7 @@ const GATEWAY: ErrorSpec = ErrorSpec {
 };
 
 /// In the order of the enum, which a test checks. Each row lists only the differences from its base.
-pub(super) static TABLE: [ErrorSpec; 42] = [
+pub(super) static TABLE: [ErrorSpec; 43] = [
     ErrorSpec {
         word: "policy_denied",
         rpc: -32_950,
@@ -299,6 +299,12 @@ pub(super) static TABLE: [ErrorSpec; 42] = [
         word: "admins_only",
         about: "Only administrators may do this, and the token is a member's.",
         hint: "ask an administrator",
+        ..DENIED
+    },
+    ErrorSpec {
+        word: "not_an_approver",
+        about: "A rule says who may decide about this call, and the caller is not among them.",
+        hint: "ask one of those it names",
         ..DENIED
     },
     ErrorSpec {

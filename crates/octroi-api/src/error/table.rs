@@ -75,6 +75,7 @@ pub enum ErrorCode {
     Forbidden,
     PeopleOnly,
     AdminsOnly,
+    NotAnApprover,
     NotFound,
     Conflict,
     LimitReached,
@@ -104,7 +105,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 53] = [
+    pub const ALL: [Self; 54] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
@@ -133,6 +134,7 @@ impl ErrorCode {
         Self::Forbidden,
         Self::PeopleOnly,
         Self::AdminsOnly,
+        Self::NotAnApprover,
         Self::NotFound,
         Self::Conflict,
         Self::LimitReached,

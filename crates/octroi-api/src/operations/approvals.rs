@@ -27,6 +27,7 @@ pub static OPERATIONS: &[OperationEntry] = &[
 
 const DECIDING: &[ErrorCode] = &[
     ErrorCode::NotFound,
+    ErrorCode::NotAnApprover,
     ErrorCode::InvalidArguments,
     ErrorCode::Conflict,
     ErrorCode::ManagedByFile,
@@ -96,6 +97,9 @@ pub struct Approval {
     pub side_effects: Vec<String>,
     /// Why approval is needed
     pub reasons: Vec<String>,
+    /// Who may decide, where a rule says it; otherwise the owner of the agent and administrators may
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<String>,
     /// The address of the page where a person can decide about it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,

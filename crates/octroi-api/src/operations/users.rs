@@ -15,6 +15,7 @@ use crate::wire::Wire;
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<UsersList>(),
     OperationEntry::of::<UsersAdd>(),
+    OperationEntry::of::<UsersInvite>(),
     OperationEntry::of::<UsersUpdate>(),
     OperationEntry::of::<UsersRemove>(),
 ];
@@ -103,6 +104,53 @@ impl Operation for UsersAdd {
     const ERRORS: &'static [ErrorCode] = CHANGING;
 
     fn object(_: &AddUserRequest) -> ObjectRef<'_> {
+        ObjectRef::Administration
+    }
+}
+
+/// Invites a user.
+pub struct UsersInvite;
+
+/// A user to invite, who is added if there is none of this name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InviteUserRequest {
+    /// The name: up to 32 of a-z, 0-9, `.`, `_` and `-`
+    pub name: String,
+    /// What a new user may do; a member if omitted
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Wire<UserRole>>,
+    /// How many seconds the link is valid; one day if omitted
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_seconds: Option<u64>,
+}
+
+/// An invitation. The link is shown once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Invitation {
+    /// The page where the user gets a token, once; for the user only
+    pub link: String,
+    /// The id of the invitation in the audit log
+    pub id: String,
+    /// When the link ends by itself
+    pub expires_at: String,
+    /// The user
+    pub user: User,
+}
+
+impl Operation for UsersInvite {
+    type Request = InviteUserRequest;
+    type Response = Invitation;
+
+    const NAME: &'static str = "users_invite";
+    const TITLE: &'static str = "Invite a user";
+    const DESCRIPTION: &'static str = "Make a link where a user gets a token, once. A user who does not exist is \
+        added; earlier links of the user end.";
+    const ACCESS: Access = Access::Admins;
+    const EFFECT: Effect = CHANGES;
+    const ERRORS: &'static [ErrorCode] = CHANGING;
+
+    fn object(_: &InviteUserRequest) -> ObjectRef<'_> {
         ObjectRef::Administration
     }
 }

@@ -62,6 +62,7 @@ fn everything_that_can_be_done() {
         agents_delete
         users_list
         users_add
+        users_invite
         users_update
         users_remove
         tokens_list
@@ -143,6 +144,7 @@ fn whatever_changes_something_is_recorded() {
         agents_abort agent_changed
         agents_delete agent_changed
         users_add user_changed
+        users_invite user_changed
         users_update user_changed
         users_remove user_changed
         tokens_create token_changed

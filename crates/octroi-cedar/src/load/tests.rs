@@ -148,13 +148,25 @@ fn annotations_are_checked() {
     check_refused(
         "@resaon(\"x\") permit(principal, action, resource);",
         expect![
-            "1:1: policy `policy0`: there is no annotation `@resaon`; there are `@id`, `@decision` and `@reason` (did you mean `reason`?)"
+            "1:1: policy `policy0`: there is no annotation `@resaon`; there are `@id`, `@decision`, `@reason` and `@approvers` (did you mean `reason`?)"
+        ],
+    );
+    check_refused(
+        "@approvers(\"admin\") forbid(principal, action, resource);",
+        expect![
+            "1:1: policy `policy0`: `@approvers` is on a policy that does not ask (write `@decision(\"ask\")` beside it, or leave it out)"
+        ],
+    );
+    check_refused(
+        "@decision(\"ask\") @approvers(\"Ana\") forbid(principal, action, resource);",
+        expect![
+            "1:18: policy `policy0`: `@approvers`: `Ana` is not a name: it needs 1 to 32 of a-z, 0-9, `.`, `_` and `-`, the first a letter or digit"
         ],
     );
     check_refused(
         "@color(\"red\")\npermit(principal, action, resource);",
         expect![
-            "1:1: policy `policy0`: there is no annotation `@color`; there are `@id`, `@decision` and `@reason`"
+            "1:1: policy `policy0`: there is no annotation `@color`; there are `@id`, `@decision`, `@reason` and `@approvers`"
         ],
     );
     check_refused(

@@ -38,6 +38,7 @@ fn pending() -> Approval {
         risk: "high".to_owned(),
         side_effects: vec!["writes_files".to_owned()],
         reasons: vec!["it writes".to_owned()],
+        approvers: Approvers::default(),
         requested_at_ms: 0,
         expires_at_ms: EXPIRES_AT_MS,
         decided_at_ms: None,

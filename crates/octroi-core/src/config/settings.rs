@@ -1,7 +1,7 @@
 //! The sections `[server]` and `[mcp]`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +53,8 @@ pub struct ServerSection {
     pub session_restore: Option<Duration>,
     /// The token for calls that agents must not make alone, if configured.
     pub admin_token: Option<AdminToken>,
+    /// A file with more tokens, if configured.
+    pub token_file: Option<PathBuf>,
     /// How much of Octroi clients may use.
     pub limits: ClientLimits,
 }
@@ -135,6 +137,7 @@ impl Context<'_> {
             session_idle: reader.duration("session_idle", DEFAULT_SESSION_IDLE),
             session_restore: reader.duration_or_off("session_restore", Some(DEFAULT_SESSION_RESTORE)),
             admin_token: admin_token(&mut reader),
+            token_file: reader.path("token_file"),
             limits: client_limits::read(&mut reader),
         };
         (section, reader.settings, reader.log.problems)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::gate::Gate;
 use super::trace::{Outcome, Trace, Verdict};
-use crate::approval::{Approval, ApprovalState, Binding, Refusal};
+use crate::approval::{Approval, ApprovalState, Approvers, Binding, Refusal};
 use crate::name::ServerKey;
 
 /// The result of all gates.
@@ -68,12 +68,18 @@ impl Permit {
 pub struct UnapprovedCall {
     server: ServerKey,
     tool: Arc<str>,
+    approvers: Approvers,
     trace: Trace,
 }
 
 impl UnapprovedCall {
-    pub(super) fn new(server: ServerKey, tool: Arc<str>, trace: Trace) -> Self {
-        Self { server, tool, trace }
+    pub(super) fn new(server: ServerKey, tool: Arc<str>, approvers: Approvers, trace: Trace) -> Self {
+        Self { server, tool, approvers, trace }
+    }
+
+    /// Who may decide, where the rules that ask say it.
+    pub fn approvers(&self) -> &Approvers {
+        &self.approvers
     }
 
     /// The verdicts of all gates.
@@ -95,6 +101,10 @@ impl UnapprovedCall {
         }
         if let Some(what) = claimed.binding.differs(call) {
             return Err(Refusal::Differs { what });
+        }
+        // Whoever approved was permitted to by the rules of that time.
+        if !claimed.approvers.include(&self.approvers) {
+            return Err(Refusal::Differs { what: "who may decide" });
         }
         self.trace.push(Verdict {
             reason: claimed.decision_reason.clone(),

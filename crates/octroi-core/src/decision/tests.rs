@@ -12,6 +12,7 @@ use crate::policy::{Document, Policy};
 use crate::tool::{Risk, SideEffects, Source};
 
 mod policies;
+mod approvers;
 mod sentences;
 
 /// A call with all its circumstances, to be modified by each test.

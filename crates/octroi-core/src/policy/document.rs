@@ -23,6 +23,8 @@ use crate::syntax::{Format, Map, Member, Node, Origin, Value, parse};
 use crate::time::parse_time;
 use crate::tool::Risk;
 
+mod approvers;
+
 /// A parsed policy.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -207,8 +209,10 @@ impl Reading {
         };
         let n_before = self.complaints.len();
         let mut known = RULE_KEYS.to_vec();
-        if word == Word::Deny {
-            known.push("abort");
+        match word {
+            Word::Deny => known.push("abort"),
+            Word::Ask => known.push("approvers"),
+            Word::Allow | Word::Abort => {}
         }
         self.known_keys(map, &known);
         let word = match map.get("abort").map(|node| &node.value) {
@@ -232,6 +236,7 @@ impl Reading {
             name: map.get("id").and_then(|node| self.text(node, "id")).unwrap_or(place),
             word,
             reason: map.get("reason").and_then(|node| self.text(node, "reason")),
+            approvers: self.approvers(map),
             line: line_of(&node.origin),
             until_ms: map.get("until").and_then(|node| self.time(node)),
             agents: globs(self.texts(map, "agent")),

@@ -5,6 +5,7 @@ use std::fmt;
 use super::exact::ExactArguments;
 use super::example::Example;
 use super::predicate::{ArgumentTest, FactTest, Lean, Tester};
+use crate::approval::Approvers;
 use crate::call::Call;
 use crate::glob::Glob;
 use crate::tool::{Risk, ToolDescriptor};
@@ -87,6 +88,8 @@ pub struct Rule {
     pub word: Word,
     /// The reason, for whoever is denied or asked.
     pub reason: Option<String>,
+    /// Who may decide, if the rule asks and says it.
+    pub approvers: Approvers,
     /// The line in the document.
     pub line: usize,
     /// When it expires.

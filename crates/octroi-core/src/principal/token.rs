@@ -66,6 +66,9 @@ impl TokenKind {
     }
 }
 
+/// How the code of an invitation begins, after `oct_`. It is not a token: it is exchanged for one.
+const INVITE_PREFIX: &str = "inv";
+
 /// A token that was just made. It is shown once; afterwards only its hash is known.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewToken {
@@ -78,9 +81,18 @@ pub struct NewToken {
 impl NewToken {
     /// `oct_{kind}_{id}_{secret}{checksum}`: the id is not secret; the checksum lets scanners and clients find
     /// typing errors. `random` fills a buffer with random bytes.
-    pub fn create<E>(kind: TokenKind, mut random: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
+    pub fn create<E>(kind: TokenKind, random: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
+        Self::with_prefix(kind.prefix(), random)
+    }
+
+    /// The code of an invitation, in the same form.
+    pub fn invitation<E>(random: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
+        Self::with_prefix(INVITE_PREFIX, random)
+    }
+
+    fn with_prefix<E>(prefix: &str, mut random: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let id = letters(ID_LENGTH, &mut random)?;
-        let body = format!("oct_{}_{id}_{}", kind.prefix(), letters(SECRET_LENGTH, &mut random)?);
+        let body = format!("oct_{prefix}_{id}_{}", letters(SECRET_LENGTH, &mut random)?);
         let checksum = CHECKSUM.checksum(body.as_bytes());
         Ok(Self { id, secret: format!("{body}{checksum:08x}") })
     }

@@ -65,6 +65,23 @@ impl Approvals {
         found.ok_or_else(|| OperatorError::UnknownApproval(id.to_owned()))
     }
 
+    /// Fails unless a person may decide about a call: the owner of the agent and administrators, or those that the
+    /// rules name.
+    pub fn check_approver(&self, approval: &Approval, person: &Principal) -> Result<(), OperatorError> {
+        must_be_person(person)?;
+        let agent = approval.binding.agent.as_deref().unwrap_or_default();
+        // Whoever tries a call as an agent is no other person either.
+        let is_own = approval.binding.principal == **Principal::trying(person, agent, "").id();
+        if approval.approvers.permit(person, &self.governance.identity().owner_of(agent))
+            && !(is_own && approval.approvers.need_another_person())
+        {
+            return Ok(());
+        }
+        let who = approval.approvers.describe();
+        let who = who.unwrap_or_else(|| "the owner of the agent or an administrator".to_owned());
+        Err(OperatorError::NotAnApprover { id: approval.id.clone(), who })
+    }
+
     /// Decides about a pending call, and wakes its waiters. A rule to remember takes effect before the
     /// decision does.
     pub async fn decide(
@@ -78,6 +95,7 @@ impl Approvals {
     ) -> Result<PlannedChange<Approval, OperatorError>, OperatorError> {
         must_be_person(by)?;
         let approval = self.decidable(id).await?;
+        self.check_approver(&approval, by)?;
         let edited = self.edited(&approval, choice, edited_arguments)?;
         if choice == Choice::Approve {
             // What cannot be shown cannot be approved. With edited arguments, other params are still sent.
@@ -181,6 +199,7 @@ impl Approvals {
     ) -> Result<String, OperatorError> {
         must_be_person(by)?;
         let approval = self.decidable(id).await?;
+        self.check_approver(&approval, by)?;
         let edited = self.edited(&approval, choice, edited_arguments)?;
         self.rule_for(&approval, choice, edited.as_deref(), remember, by)
     }

@@ -90,6 +90,7 @@ impl Approvals {
         remember: Remember,
         by: &Principal,
     ) -> Result<String, OperatorError> {
+        self.check_remembering(approval, choice, by)?;
         let exact = match remember.scope {
             RememberScope::Tool => None,
             RememberScope::Exact => Some(self.exact_call(approval, edited)?),
@@ -99,6 +100,25 @@ impl Approvals {
             Until::For(time) => Some(self.now_ms().saturating_add(milliseconds(time))),
         };
         rule(approval, choice, exact.as_ref(), until_ms, by.id()).map_err(OperatorError::Unrememberable)
+    }
+
+    /// A rule is part of the agent's policy, which is for its owner and administrators to change. Nothing there allows
+    /// what a rule with approvers asks about.
+    fn check_remembering(
+        &self,
+        approval: &Approval,
+        choice: Choice,
+        by: &Principal,
+    ) -> Result<(), OperatorError> {
+        let agent = approval.binding.agent.as_deref().unwrap_or_default();
+        let because = |reason: &str| Err(OperatorError::Unrememberable(reason.to_owned()));
+        if !by.is_admin() && self.governance.identity().owner_of(agent) != *by.user() {
+            return because("the policy of the agent is for its owner and administrators to change");
+        }
+        if choice == Choice::Approve && !approval.approvers.is_empty() {
+            return because("a rule says who may decide about such calls, so each of them is asked about");
+        }
+        Ok(())
     }
 
     /// The same, if it can take effect.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use octroi_core::approval::Approvers;
 use octroi_core::call::Call;
 use octroi_core::policy::{Complaint, PolicyVerdict, Program, Word};
 use octroi_core::tool::{Risk, ToolDescriptor};
@@ -104,6 +105,10 @@ impl Program for Cedar {
         };
         let by: Vec<&str> = judgement.determining.iter().map(|clause| clause.id.as_str()).collect();
         let reason = judgement.determining.iter().find_map(|clause| clause.reason.clone());
-        Ok(Some(PolicyVerdict { word, by: format!("cedar {}", by.join(", ")), reason }))
+        let mut approvers = Approvers::default();
+        for clause in &judgement.determining {
+            approvers.add(&clause.approvers);
+        }
+        Ok(Some(PolicyVerdict { word, by: format!("cedar {}", by.join(", ")), reason, approvers }))
     }
 }

@@ -150,15 +150,16 @@ impl Identity {
         Ok(change.filed_under(filed_under))
     }
 
-    /// Keeps a token that Octroi made before it had a store for them.
-    pub async fn adopt_token(
-        &self,
+    /// Accepts a token of the data directory: one that was just made there, or that Octroi made before it had a store
+    /// for tokens. `None` if the store knows it, also as one that has ended.
+    pub fn adopt_token(
+        self: &Arc<Self>,
         token: &str,
         subject: TokenSubject,
         label: &str,
-    ) -> Result<(), OperatorError> {
+    ) -> Result<Option<PlannedChange<(), OperatorError>>, OperatorError> {
         if self.knows(token) {
-            return Ok(());
+            return Ok(None);
         }
         let hash = hash_token(token);
         // A token that a person chose has no id of its own.
@@ -166,8 +167,14 @@ impl Identity {
         let adopted = NewToken { id, secret: token.to_owned() };
         let request = TokenRequest { subject, label: Some(label.to_owned()), expires_in: None };
         let record = self.record_of(&adopted, request, BUILT_IN_ADMIN)?;
-        self.store()?.save_tokens(&[record]).await?;
-        self.reread().await
+        let subject = json!({"change": "token_adopted", "token": record.id});
+        let filed_under = filed_under(&record);
+        let identity = Arc::clone(self);
+        let change = PlannedChange::new(subject, Value::Null, described(&record), async move {
+            identity.store()?.save_tokens(&[record]).await?;
+            identity.reread().await
+        });
+        Ok(Some(change.filed_under(filed_under)))
     }
 
     /// Replaces a token by a new one; both are valid for a while.

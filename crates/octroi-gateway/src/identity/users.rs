@@ -125,7 +125,7 @@ impl Identity {
         self.user(&record.name).ok_or(OperatorError::UnknownUser(record.name))
     }
 
-    async fn users_changed(&self) -> Result<(), OperatorError> {
+    pub(super) async fn users_changed(&self) -> Result<(), OperatorError> {
         self.reread().await?;
         self.subscriptions.announce(&ResourceChange::Users);
         Ok(())

@@ -2,9 +2,13 @@
 
 use std::fs;
 
+use octroi_core::UserRole;
+use octroi_core::principal::TokenKind;
+use octroi_store::{TokenRecord, UserRecord};
+
 use super::*;
 use crate::audit::AuditLog;
-use crate::state_snapshot::to_records;
+use crate::state_snapshot::{read_state, to_records};
 
 /// A log with a snapshot of one switched server, and records after it.
 async fn log_in(data: &Path) {
@@ -19,6 +23,63 @@ async fn log_in(data: &Path) {
 
 async fn rebuild(data: &Path, on_loss: OnLoss) -> Result<Rebuilt, RebuildError> {
     rebuild_database(data, &octroi_upstream::system_clock(), Actor::SYSTEM, on_loss).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revoked_token_stays_revoked() {
+    let (directory, lost) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = Store::open(lost.path(), &key::of_directory).await.unwrap();
+    let user = UserRecord {
+        name: "ana".to_owned(),
+        role: UserRole::Admin,
+        is_disabled: true,
+        created_at_ms: 1,
+        created_by: "admin".to_owned(),
+    };
+    let token = |id: u8, kind, agent: Option<&str>| TokenRecord {
+        id: format!("t{id}"),
+        hash: [id; 32],
+        kind,
+        user: "ana".to_owned(),
+        agent: agent.map(str::to_owned),
+        session: None,
+        label: "one".to_owned(),
+        created_at_ms: i64::from(id),
+        created_by: "admin".to_owned(),
+        expires_at_ms: None,
+        last_used_at_ms: None,
+        revoked: None,
+        replaced_by: None,
+    };
+    let revoked = TokenRecord { revoked: Some((5, "bob".to_owned())), ..token(1, TokenKind::Human, None) };
+    let expiring = TokenRecord {
+        expires_at_ms: Some(9),
+        replaced_by: Some("t3".to_owned()),
+        ..token(2, TokenKind::Agent, Some("coder"))
+    };
+    let over = TokenRecord {
+        expires_at_ms: Some(9),
+        ..TokenRecord { id: "t4".into(), hash: [4; 32], ..revoked.clone() }
+    };
+    store.save_user(&user).await.unwrap();
+    let used = TokenRecord { last_used_at_ms: Some(8), ..token(3, TokenKind::Service, None) };
+    store.save_tokens(&[revoked.clone(), expiring.clone(), used.clone(), over]).await.unwrap();
+    let items = read_state(&store, str::to_owned).await.unwrap();
+    let text = serde_json::to_string(&items).unwrap();
+
+    let data = directory.path();
+    let log = AuditLog::open(&data.join(AUDIT), &Options::new(octroi_upstream::system_clock())).unwrap().log;
+    for context in to_records(&items, 1) {
+        let event = Event { context: &context, ..Event::new(1, Kind::StateSnapshot, Actor::SYSTEM) };
+        log.append(&event, Durability::Disk).await.unwrap();
+    }
+    log.close().await.unwrap();
+    let rebuilt = rebuild(data, OnLoss::Refuse).await.unwrap();
+    assert_eq!((rebuilt.n_users, rebuilt.n_tokens, rebuilt.lost), (1, 3, Vec::new()), "{text}");
+    let store = Store::open(data, &key::of_directory).await.unwrap();
+    assert_eq!(store.users().await.unwrap(), [user]);
+    let unused = TokenRecord { last_used_at_ms: None, ..used };
+    assert_eq!(store.tokens().await.unwrap(), [revoked, expiring, unused]);
 }
 
 type Change = fn(&Path);

@@ -1,5 +1,5 @@
 use octroi_core::Secret;
-use octroi_core::approval::{ApprovalState, ArgumentsState, Binding};
+use octroi_core::approval::{ApprovalState, Approvers, ArgumentsState, Binding};
 use octroi_core::principal::TokenName;
 use serde_json::{Value, json};
 
@@ -30,6 +30,7 @@ fn approval(id: &str) -> Approval {
         risk: String::new(),
         side_effects: Vec::new(),
         reasons: Vec::new(),
+        approvers: Approvers::default(),
         requested_at_ms: NOW,
         expires_at_ms: NOW + 60_000,
         decided_at_ms: None,

@@ -89,7 +89,11 @@ pub(super) async fn find(
         },
         ObjectRef::Approval(id) => match gateway.approvals().get(id).await {
             Ok(approval) => match approval.binding.agent {
-                Some(agent) => FoundOwner::of_agent(gateway, &agent),
+                Some(agent) => FoundOwner::Agent {
+                    user: gateway.identity().owner_of(&agent),
+                    approvers: approval.approvers.users().map(str::to_owned).collect(),
+                    agent,
+                },
                 None => FoundOwner::Admins,
             },
             Err(OperatorError::UnknownApproval(_)) => FoundOwner::Nobody,

@@ -39,7 +39,7 @@ pub(super) async fn list(
     // What others may decide must not push out what the caller may.
     let n_read = if context.principal().is_admin() { n_max.min(PENDING_MAX) } else { PENDING_MAX };
     let mut found = context.gateway.approvals().list(&filter, n_read).await?;
-    found.retain(|approval| context.may_see(approval.binding.agent.as_deref()));
+    found.retain(|approval| context.may_see_approval(approval));
     found.truncate(usize::try_from(n_max).unwrap_or(usize::MAX));
     let approvals = found.iter().map(|approval| describe_briefly(context.gateway.approvals(), approval));
     Ok(ApprovalList { count: count(found.len()), approvals: approvals.collect() })
@@ -217,6 +217,7 @@ fn with_arguments(approvals: &Approvals, approval: &StoredApproval, shown: Shown
         risk: approval.risk.clone(),
         side_effects: approval.side_effects.clone(),
         reasons: approval.reasons.clone(),
+        approvers: approval.approvers.describe(),
         page: approvals.page_of(&approval.id),
         requested_at: show_time(approval.requested_at_ms),
         expires_at: show_time(approval.expires_at_ms),

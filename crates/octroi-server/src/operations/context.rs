@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_core::Principal;
+use octroi_core::approval::Approval;
 use octroi_gateway::{Caller, Gateway};
 
 use crate::control::Control;
@@ -47,6 +48,13 @@ impl OperationContext {
         let principal = self.principal();
         let is_own = |agent: &str| self.gateway.identity().owner_of(agent) == *principal.user();
         principal.is_admin() || agent.is_some_and(is_own)
+    }
+
+    /// Whether the requester may see an approval: who may decide about it may.
+    pub(crate) fn may_see_approval(&self, approval: &Approval) -> bool {
+        let person = self.principal();
+        self.may_see(approval.binding.agent.as_deref())
+            || (person.is_person() && approval.approvers.name(person.user()))
     }
 
     /// The principal that requested the operation.

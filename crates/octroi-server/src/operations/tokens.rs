@@ -91,7 +91,7 @@ fn subject(request: &CreateTokenRequest) -> Result<TokenSubject, OperationError>
     }
 }
 
-fn seconds(name: &'static str) -> impl Fn(u64) -> Result<Duration, OperationError> {
+pub(super) fn seconds(name: &'static str) -> impl Fn(u64) -> Result<Duration, OperationError> {
     move |seconds| {
         if seconds > LONGEST_SECONDS {
             return Err(OperationError::InvalidArguments(format!("`{name}` is more than a hundred years")));

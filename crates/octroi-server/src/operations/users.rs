@@ -1,16 +1,24 @@
 //! Handlers of operations about users.
 
+use std::time::Duration;
+
 use octroi_api::operations::NoArguments;
-use octroi_api::operations::users::{AddUserRequest, UpdateUserRequest, User, UserList, UserRequest};
+use octroi_api::operations::users::{
+    AddUserRequest, Invitation, InviteUserRequest, UpdateUserRequest, User, UserList, UserRequest,
+};
 use octroi_core::UserRole;
 use octroi_core::principal::TokenKind;
 use octroi_core::time::show_time;
-use octroi_gateway::{Gateway, KnownUser, UserChange, UserOrigin};
+use octroi_gateway::{Gateway, Invitation as NewInvitation, KnownUser, UserChange, UserOrigin};
 
 use super::context::OperationContext;
 use super::handler::Plan;
 use super::shape::{count, map_response};
+use super::tokens::seconds;
 use crate::error::OperationError;
+
+/// How long the link of an invitation is valid.
+const INVITED_FOR: Duration = Duration::from_hours(24);
 
 pub(crate) async fn list(context: &OperationContext, _: NoArguments) -> Result<UserList, OperationError> {
     let principal = context.principal();
@@ -25,6 +33,23 @@ pub(super) async fn add(context: &OperationContext, request: AddUserRequest) -> 
     let change = context.gateway.identity().add_user(&request.name, role, context.principal()).await?;
     let gateway = context.gateway.clone();
     Ok(map_response(change, move |user| describe(&gateway, user)))
+}
+
+pub(super) async fn invite(context: &OperationContext, request: InviteUserRequest) -> Plan<Invitation> {
+    let expires_in = request.expires_in_seconds.map(seconds("expires_in_seconds")).transpose()?;
+    let expires_in = expires_in.unwrap_or(INVITED_FOR);
+    let role = request.role.map(|role| role.0);
+    let gateway = context.gateway.clone();
+    let change = gateway.identity().invite_user(&request.name, role, expires_in, context.principal()).await?;
+    Ok(map_response(change, move |invitation| {
+        let NewInvitation { user, code, expires_at_ms } = invitation;
+        Invitation {
+            link: gateway.approvals().invitation_page(&code.secret).unwrap_or(code.secret),
+            id: code.id,
+            expires_at: show_time(expires_at_ms),
+            user: describe(&gateway, user),
+        }
+    }))
 }
 
 pub(super) async fn update(context: &OperationContext, request: UpdateUserRequest) -> Plan<User> {

@@ -92,6 +92,21 @@ pub(super) fn question(approval: &Approval, shown: &ShownArguments, ticket: &str
     Content { title: "Decide", body }
 }
 
+/// The call, for somebody who may see it and not decide about it.
+pub(super) fn for_others(approval: &Approval, shown: &ShownArguments, now_ms: i64) -> Content {
+    let who = approval.approvers.describe();
+    let body = html! {
+        (heading(approval, "wants to call"))
+        p class="verdict" role="status" {
+            "Only " (Visible(who.as_deref().unwrap_or("somebody else"))) " may decide about this call."
+        }
+        (facts(approval, Some(now_ms)))
+        (arguments(shown))
+        (masked(shown, None))
+    };
+    Content { title: "Waits for others", body }
+}
+
 /// The page of an approval that is decided, just now or earlier.
 pub(super) fn decided(approval: &Approval, shown: &ShownArguments) -> Content {
     let outcome = match approval.state {
@@ -139,6 +154,43 @@ pub(super) fn gone(approval: &Approval, shown: &ShownArguments) -> Content {
         p class="quiet" { "You can close this page." }
     };
     Content { title: "Closed", body }
+}
+
+/// The button that exchanges an invitation for a token.
+pub(super) fn invitation() -> Content {
+    let body = html! {
+        h1 { "You are invited" }
+        p { "The next page shows your token, once. Have a safe place ready to keep it, such as a password manager." }
+        form method="post" autocomplete="off" {
+            p class="buttons" { button class="main" { "Show my token" } }
+        }
+    };
+    Content { title: "Invitation", body }
+}
+
+/// The token that an invitation was exchanged for.
+pub(super) fn first_token(user: &str, token: &str) -> Content {
+    let body = html! {
+        h1 { "Your token, " (Visible(user)) }
+        p role="status" { "This page shows it only now. Whoever has it can act in your name." }
+        pre { code { (Visible(token)) } }
+        p {
+            "Put it into the variable " code { "OCTROI_TOKEN" } " for the command line, or paste it where the \
+            approval page asks for your token. Never give it to an agent: " code { "octroi token create --agent NAME" }
+            " makes a token for one."
+        }
+        p class="quiet" { "The link that led here does not work again." }
+    };
+    Content { title: "Your token", body }
+}
+
+/// The page for a link that is no invitation, or not any more.
+pub(super) fn no_invitation() -> Content {
+    problem(
+        "No invitation",
+        "This link was used, has expired, or never was an invitation. Ask for another: \
+         `octroi user invite NAME` makes one.",
+    )
 }
 
 /// The page for an address without an approval.

@@ -21,7 +21,7 @@ pub(super) async fn pending(
     // Versions before agents made all calls recorded calls of people. Those have no URI; `approvals_list` has them.
     let of_agents =
         pending.iter().filter_map(|approval| Some((approval.binding.agent.as_deref()?, approval)));
-    let visible = of_agents.filter(|(agent, _)| context.may_see(Some(agent)));
+    let visible = of_agents.filter(|(_, approval)| context.may_see_approval(approval));
     let blocks = visible.map(|(agent, approval)| {
         let uri = ResourceUri::approval(agent, &approval.id);
         block(&uri, &describe_listed_approval(context.gateway.approvals(), approval))

@@ -34,12 +34,28 @@ ALTER TABLE agents ADD COLUMN paused_by TEXT;
 ALTER TABLE agents ADD COLUMN pause_reason TEXT;
 
 -- People were named by the position of their token in the configuration. They are the built-in administrator now,
--- who alone could decide then.
-UPDATE approvals SET principal = 'admin' WHERE principal GLOB 'human-[0-9]*';
-UPDATE approvals SET decided_by = 'admin' WHERE decided_by GLOB 'human-[0-9]*';
-UPDATE policies SET author = 'admin' WHERE author GLOB 'human-[0-9]*';
-UPDATE policies SET decided_by = 'admin' WHERE decided_by GLOB 'human-[0-9]*';
-UPDATE pins SET accepted_by = 'admin' WHERE accepted_by GLOB 'human-[0-9]*';
-UPDATE past_pins SET accepted_by = 'admin' WHERE accepted_by GLOB 'human-[0-9]*';
-UPDATE kept_out SET decided_by = 'admin' WHERE decided_by GLOB 'human-[0-9]*';
-UPDATE agents SET updated_by = 'admin' WHERE updated_by GLOB 'human-[0-9]*';
+-- who alone could decide then. Who tried a call as an agent has that behind the name, which stays.
+UPDATE approvals SET principal = 'admin' || ltrim(substr(principal, 7), '0123456789')
+    WHERE principal GLOB 'human-[0-9]*'
+        AND (ltrim(substr(principal, 7), '0123456789') = '' OR ltrim(substr(principal, 7), '0123456789') GLOB ' as agent:*');
+UPDATE approvals SET decided_by = 'admin' || ltrim(substr(decided_by, 7), '0123456789')
+    WHERE decided_by GLOB 'human-[0-9]*'
+        AND (ltrim(substr(decided_by, 7), '0123456789') = '' OR ltrim(substr(decided_by, 7), '0123456789') GLOB ' as agent:*');
+UPDATE policies SET author = 'admin' || ltrim(substr(author, 7), '0123456789')
+    WHERE author GLOB 'human-[0-9]*'
+        AND (ltrim(substr(author, 7), '0123456789') = '' OR ltrim(substr(author, 7), '0123456789') GLOB ' as agent:*');
+UPDATE policies SET decided_by = 'admin' || ltrim(substr(decided_by, 7), '0123456789')
+    WHERE decided_by GLOB 'human-[0-9]*'
+        AND (ltrim(substr(decided_by, 7), '0123456789') = '' OR ltrim(substr(decided_by, 7), '0123456789') GLOB ' as agent:*');
+UPDATE pins SET accepted_by = 'admin' || ltrim(substr(accepted_by, 7), '0123456789')
+    WHERE accepted_by GLOB 'human-[0-9]*'
+        AND (ltrim(substr(accepted_by, 7), '0123456789') = '' OR ltrim(substr(accepted_by, 7), '0123456789') GLOB ' as agent:*');
+UPDATE past_pins SET accepted_by = 'admin' || ltrim(substr(accepted_by, 7), '0123456789')
+    WHERE accepted_by GLOB 'human-[0-9]*'
+        AND (ltrim(substr(accepted_by, 7), '0123456789') = '' OR ltrim(substr(accepted_by, 7), '0123456789') GLOB ' as agent:*');
+UPDATE kept_out SET decided_by = 'admin' || ltrim(substr(decided_by, 7), '0123456789')
+    WHERE decided_by GLOB 'human-[0-9]*'
+        AND (ltrim(substr(decided_by, 7), '0123456789') = '' OR ltrim(substr(decided_by, 7), '0123456789') GLOB ' as agent:*');
+UPDATE agents SET updated_by = 'admin' || ltrim(substr(updated_by, 7), '0123456789')
+    WHERE updated_by GLOB 'human-[0-9]*'
+        AND (ltrim(substr(updated_by, 7), '0123456789') = '' OR ltrim(substr(updated_by, 7), '0123456789') GLOB ' as agent:*');

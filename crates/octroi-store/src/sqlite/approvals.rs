@@ -2,7 +2,7 @@
 //! exclusive write transaction.
 
 use octroi_core::Secret;
-use octroi_core::approval::{Approval, ApprovalState, Binding, CallKey, Event, Refusal};
+use octroi_core::approval::{Approval, ApprovalState, Approvers, Binding, CallKey, Event, Refusal};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Sqlite as Driver};
 
@@ -37,10 +37,13 @@ impl Sqlite {
         let mut durable = self.begin_durable().await?;
         let known =
             self.open_approvals(&mut durable.transaction, &approval.binding.call_key(), now_ms).await?;
-        let is_open = |known: &&Approval| match known.state {
-            // A pending approval is bound to the policies that are active when it is decided.
-            ApprovalState::Pending => known.binding.is_same_question(&approval.binding),
-            _ => known.binding == approval.binding,
+        let is_open = |known: &&Approval| {
+            let is_bound = match known.state {
+                // A pending approval is bound to the policies that are active when it is decided.
+                ApprovalState::Pending => known.binding.is_same_question(&approval.binding),
+                _ => known.binding == approval.binding,
+            };
+            is_bound && known.approvers == approval.approvers
         };
         if let Some(same) = known.iter().find(is_open) {
             return Ok(Ok(Requested { approval: same.clone(), is_new: false, replaced: Vec::new() }));
@@ -48,7 +51,7 @@ impl Sqlite {
         let mut replaced = Vec::new();
         for mut outdated in known {
             // An operator may still be reviewing it, but its grant could not be used.
-            let what = outdated.binding.differs(&approval.binding).unwrap_or_default();
+            let what = outdated.binding.differs(&approval.binding).unwrap_or("who may decide");
             let state = outdated.state;
             if outdated.apply(Event::Cancel { reason: format!("{what} has changed") }, now_ms).is_ok() {
                 outdated.forget_arguments();
@@ -269,8 +272,8 @@ impl Sqlite {
                 arguments_preview, arguments, edited_arguments, risk, side_effects, reasons,
                 requested_at_ms, expires_at_ms, decided_at_ms, decided_by, decision_reason,
                 claimed_at_ms, finished_at_ms, outcome, remembered_rule, node, other_params,
-                other_params_sent)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                other_params_sent, approvers)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&approval.id)
         .bind(&approval.call_id)
@@ -299,6 +302,7 @@ impl Sqlite {
         .bind(&approval.node)
         .bind(seal(SealedColumn::ParamsPreview, approval.other_params_preview.as_deref())?)
         .bind(seal(SealedColumn::Params, approval.other_params.as_ref().map(Secret::expose))?)
+        .bind(serde_json::Value::from(approval.approvers.to_words()).to_string())
         .execute(&mut *durable.transaction)
         .await
         .map_err(|error| self.failed(error))?;
@@ -373,6 +377,8 @@ impl Sqlite {
             risk: self.column(row, "risk")?,
             side_effects: self.list_column(row, "side_effects")?,
             reasons: self.list_column(row, "reasons")?,
+            approvers: Approvers::of_words(&self.list_column(row, "approvers")?)
+                .ok_or_else(self.unreadable("who may decide about an approval"))?,
             requested_at_ms: self.column(row, "requested_at_ms")?,
             expires_at_ms: self.column(row, "expires_at_ms")?,
             decided_at_ms: self.column(row, "decided_at_ms")?,

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 18] = [
+const MIGRATIONS: [Migration; 19] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -32,6 +32,7 @@ const MIGRATIONS: [Migration; 18] = [
     Migration { name: "asks_clients", sql: include_str!("../../migrations/sqlite/0014_asks_clients.sql") },
     Migration { name: "task_audits", sql: include_str!("../../migrations/sqlite/0015_task_audits.sql") },
     Migration { name: "people", sql: include_str!("../../migrations/sqlite/0016_people.sql") },
+    Migration { name: "invites", sql: include_str!("../../migrations/sqlite/0017_invites.sql") },
     Migration { name: "former_agents", sql: include_str!("../../migrations/sqlite/0018_former_agents.sql") },
     Migration {
         name: "server_consent",

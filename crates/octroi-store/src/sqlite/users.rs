@@ -1,13 +1,13 @@
-//! Users and their tokens.
+//! Users, their tokens, and invitations.
 
 use octroi_core::UserRole;
-use octroi_core::principal::TokenKind;
+use octroi_core::principal::{TokenHash, TokenKind};
 use sqlx::sqlite::SqliteRow;
 
 use super::{Durable, Sqlite};
 use crate::agent::FormerAgent;
 use crate::error::StoreError;
-use crate::user::{TokenRecord, UserRecord};
+use crate::user::{InviteRecord, TokenRecord, UserRecord};
 
 impl Sqlite {
     pub(crate) async fn users(&self) -> Result<Vec<UserRecord>, StoreError> {
@@ -54,6 +54,11 @@ impl Sqlite {
             let former = FormerAgent { id, owner, removed_at_ms: now_ms, removed_by };
             self.forget_agent(&mut durable, &former).await?;
         }
+        sqlx::query("DELETE FROM invites WHERE user = ?")
+            .bind(name)
+            .execute(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
         let removed = sqlx::query("DELETE FROM users WHERE name = ?")
             .bind(name)
             .execute(&mut *durable.transaction)
@@ -94,6 +99,62 @@ impl Sqlite {
         self.commit(transaction).await
     }
 
+    pub(crate) async fn invite(&self, hash: &TokenHash) -> Result<Option<InviteRecord>, StoreError> {
+        let row = sqlx::query("SELECT * FROM invites WHERE hash = ?")
+            .bind(hash.as_slice())
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(|error| self.failed(error))?;
+        row.map(|row| self.read_invite(&row)).transpose()
+    }
+
+    pub(crate) async fn save_invite(&self, invite: &InviteRecord) -> Result<(), StoreError> {
+        let mut durable = self.begin_durable().await?;
+        sqlx::query("DELETE FROM invites WHERE user = ? AND used_at_ms IS NULL")
+            .bind(&invite.user)
+            .execute(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        sqlx::query(
+            "INSERT INTO invites (id, hash, user, created_at_ms, created_by, expires_at_ms, used_at_ms)
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&invite.id)
+        .bind(invite.hash.as_slice())
+        .bind(&invite.user)
+        .bind(invite.created_at_ms)
+        .bind(&invite.created_by)
+        .bind(invite.expires_at_ms)
+        .bind(invite.used_at_ms)
+        .execute(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        self.commit_durable(durable).await
+    }
+
+    pub(crate) async fn use_invite(
+        &self,
+        id: &str,
+        token: &TokenRecord,
+        now_ms: i64,
+    ) -> Result<bool, StoreError> {
+        let mut durable = self.begin_durable().await?;
+        let used = sqlx::query(
+            "UPDATE invites SET used_at_ms = ?2 WHERE id = ?1 AND used_at_ms IS NULL AND expires_at_ms > ?2",
+        )
+        .bind(id)
+        .bind(now_ms)
+        .execute(&mut *durable.transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
+        if used.rows_affected() != 1 {
+            return Ok(false);
+        }
+        self.write_token(&mut durable, token).await?;
+        self.commit_durable(durable).await?;
+        Ok(true)
+    }
+
     async fn write_token(&self, durable: &mut Durable, token: &TokenRecord) -> Result<(), StoreError> {
         let (revoked_at_ms, revoked_by) = token.revoked.as_ref().map(|(at_ms, by)| (*at_ms, by)).unzip();
         sqlx::query(
@@ -130,6 +191,18 @@ impl Sqlite {
             is_disabled: self.column(row, "is_disabled")?,
             created_at_ms: self.column(row, "created_at_ms")?,
             created_by: self.column(row, "created_by")?,
+        })
+    }
+
+    fn read_invite(&self, row: &SqliteRow) -> Result<InviteRecord, StoreError> {
+        Ok(InviteRecord {
+            id: self.column(row, "id")?,
+            hash: self.hash_column(row, "hash")?,
+            user: self.column(row, "user")?,
+            created_at_ms: self.column(row, "created_at_ms")?,
+            created_by: self.column(row, "created_by")?,
+            expires_at_ms: self.column(row, "expires_at_ms")?,
+            used_at_ms: self.column(row, "used_at_ms")?,
         })
     }
 

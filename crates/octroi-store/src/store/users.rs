@@ -1,8 +1,10 @@
-//! Users and their tokens.
+//! Users, their tokens, and invitations.
+
+use octroi_core::principal::TokenHash;
 
 use super::{Engine, Store};
 use crate::error::StoreError;
-use crate::user::{TokenRecord, UserRecord};
+use crate::user::{InviteRecord, TokenRecord, UserRecord};
 
 impl Store {
     /// All users, by name.
@@ -45,6 +47,28 @@ impl Store {
     pub async fn record_token_uses(&self, uses: &[(String, i64)]) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.record_token_uses(uses).await,
+        }
+    }
+
+    /// The invitation whose code has this hash.
+    pub async fn invite(&self, hash: &TokenHash) -> Result<Option<InviteRecord>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.invite(hash).await,
+        }
+    }
+
+    /// Adds an invitation. Earlier ones of the same user that were not used end.
+    pub async fn save_invite(&self, invite: &InviteRecord) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.save_invite(invite).await,
+        }
+    }
+
+    /// Uses up an invitation and adds the token that it is exchanged for. Of all concurrent attempts one succeeds;
+    /// `false` if it is none that can be used now.
+    pub async fn use_invite(&self, id: &str, token: &TokenRecord, now_ms: i64) -> Result<bool, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.use_invite(id, token, now_ms).await,
         }
     }
 }

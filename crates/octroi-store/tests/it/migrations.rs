@@ -9,7 +9,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "servers",
     "catalogues",
     "health",
@@ -26,6 +26,7 @@ const NAMES: [&str; 18] = [
     "asks_clients",
     "task_audits",
     "people",
+    "invites",
     "former_agents",
     "server_consent",
 ];
@@ -220,4 +221,83 @@ async fn a_migration_that_fails_changes_nothing() {
             .await
             .unwrap();
     assert_eq!(tables, ["health_samples", "migrations", "servers"]);
+}
+
+/// What came between operator decisions and users.
+const BEFORE_PEOPLE: [&str; 12] = [
+    include_str!("../../migrations/sqlite/0004_approvals.sql"),
+    include_str!("../../migrations/sqlite/0005_policies.sql"),
+    include_str!("../../migrations/sqlite/0006_pins.sql"),
+    include_str!("../../migrations/sqlite/0007_agents.sql"),
+    include_str!("../../migrations/sqlite/0008_audit.sql"),
+    include_str!("../../migrations/sqlite/0009_kept_out.sql"),
+    include_str!("../../migrations/sqlite/0010_other_params.sql"),
+    include_str!("../../migrations/sqlite/0011_kept_arguments.sql"),
+    include_str!("../../migrations/sqlite/0012_audit_logs.sql"),
+    include_str!("../../migrations/sqlite/0013_whole_params.sql"),
+    include_str!("../../migrations/sqlite/0014_asks_clients.sql"),
+    include_str!("../../migrations/sqlite/0015_task_audits.sql"),
+];
+
+/// A database as the last version without users left it, with rows of these people.
+async fn make_version_15(directory: &Path, people: &[&str]) {
+    let migrations: Vec<&str> = BEFORE_DECISIONS.into_iter().chain(BEFORE_PEOPLE).collect();
+    let mut sql = "PRAGMA journal_mode = WAL;
+         CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT;"
+        .to_owned();
+    for (version, migration) in (1..).zip(&migrations) {
+        let (name, checksum) = (NAMES[version - 1], ContentHash::of(migration));
+        sql += &format!("{migration}; INSERT INTO migrations VALUES ({version}, '{name}', '{checksum}');");
+    }
+    for (n, by) in people.iter().enumerate() {
+        sql += &format!(
+            "INSERT INTO approvals (id, call_id, principal, tool, definition_hash, arguments_hash, policy_revision,
+                state, arguments_preview, arguments, risk, side_effects, reasons, requested_at_ms, expires_at_ms,
+                decided_by)
+             VALUES ('ap_{n}', 'c', '{by}', 'mcp:a:b', zeroblob(32), zeroblob(32), 0, 'denied_continue', '{{}}', '{{}}',
+                'low', '[]', '[]', 1, 2, '{by}');
+             INSERT INTO policies (level, agent, language, source, status, was_proposed, author, created_at_ms, decided_by)
+             VALUES ('global', '', 'rules', '', 'superseded', 0, '{by}', 1, '{by}');
+             INSERT INTO pins VALUES ('system', 'a', 'tool', 'p{n}', zeroblob(32), '{{}}', 1, '{by}');
+             INSERT INTO past_pins (scope, server, kind, name, hash, definition, accepted_at_ms, accepted_by, ended_at_ms)
+             VALUES ('system', 'a', 'tool', 'p{n}', zeroblob(32), '{{}}', 1, '{by}', 2);
+             INSERT INTO kept_out VALUES ('system', 'a', 'tool', 'p{n}', zeroblob(32), 1, '{by}');
+             INSERT INTO agents (id, updated_at_ms, updated_by) VALUES ('a{n}', 1, '{by}');"
+        );
+    }
+    run_sql(directory, &sql).await;
+}
+
+#[tokio::test]
+async fn people_of_positions_become_the_administrator() {
+    let named = [
+        ("human-1", "admin"),
+        ("human-12", "admin"),
+        ("human-3 as agent:coder-7", "admin as agent:coder-7"),
+        ("human-1x", "human-1x"),
+        ("human-2 as well", "human-2 as well"),
+        ("human-", "human-"),
+        ("agent:human-1", "agent:human-1"),
+        ("inhuman-1", "inhuman-1"),
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    make_version_15(directory.path(), &named.map(|(before, _)| before)).await;
+    Store::open(directory.path(), &test_key).await.unwrap().close().await;
+    let mut connection = connect(directory.path()).await;
+    let versions: i64 =
+        sqlx::query_scalar("SELECT max(version) FROM migrations").fetch_one(&mut connection).await.unwrap();
+    assert_eq!(usize::try_from(versions).unwrap(), NAMES.len());
+    for sql in [
+        "SELECT principal FROM approvals ORDER BY number",
+        "SELECT decided_by FROM approvals ORDER BY number",
+        "SELECT author FROM policies ORDER BY id",
+        "SELECT decided_by FROM policies ORDER BY id",
+        "SELECT accepted_by FROM pins ORDER BY name",
+        "SELECT accepted_by FROM past_pins ORDER BY id",
+        "SELECT decided_by FROM kept_out ORDER BY name",
+        "SELECT updated_by FROM agents ORDER BY id",
+    ] {
+        let found: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap();
+        assert_eq!(found, named.map(|(_, after)| after.to_owned()), "{sql}");
+    }
 }

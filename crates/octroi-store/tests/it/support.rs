@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use octroi_core::approval::{Approval, ApprovalState, ApprovalVerdict, ArgumentsState, Binding};
+use octroi_core::approval::{Approval, ApprovalState, ApprovalVerdict, Approvers, ArgumentsState, Binding};
 use octroi_core::{Secret, ServerName};
 use octroi_store::{CanonicalJson, Catalogue, ManagedBy, MasterKey, ServerKey, Store};
 use serde_json::json;
@@ -96,6 +96,7 @@ pub(crate) fn approval(number: u32) -> Approval {
         risk: "high".to_owned(),
         side_effects: Vec::new(),
         reasons: vec!["it writes".to_owned()],
+        approvers: Approvers::default(),
         requested_at_ms: 1,
         expires_at_ms: 1_000,
         decided_at_ms: None,

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 /// What to do with the database.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {
-    /// Make a lost database again: definitions, policies and settings of agents, from the audit log.
+    /// Make a lost database again: definitions, policies, agents, users and tokens, from the audit log.
     Rebuild(RebuildDatabase),
 }
 

@@ -1,5 +1,6 @@
 //! Options of commands about users and their tokens.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -16,6 +17,8 @@ pub(crate) enum UserCommand {
     List(Target),
     /// Add a user; undo with `octroi user remove`.
     Add(AddUser),
+    /// Invite a user: print a link where the user gets a token, once. Adds the user if there is none.
+    Invite(InviteUser),
     /// Change the role of a user.
     Set(SetUser),
     /// Lock a user out, with all tokens and agents; undo with `octroi user enable`.
@@ -51,6 +54,24 @@ pub(crate) struct AddUser {
     pub(crate) target: Target,
 }
 
+/// Options of `octroi user invite`.
+#[derive(Debug, Args)]
+pub(crate) struct InviteUser {
+    /// The name: up to 32 of a-z, 0-9, `.`, `_` and `-`.
+    pub(crate) name: String,
+
+    /// What a new user may do [default: member].
+    #[arg(long, value_parser = word::<UserRole>())]
+    pub(crate) role: Option<UserRole>,
+
+    /// How long the link is valid [default: 1d].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) expires: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
 /// Options of `octroi user set`.
 #[derive(Debug, Args)]
 pub(crate) struct SetUser {
@@ -77,6 +98,8 @@ pub(crate) enum TokenCommand {
     Rotate(RotateToken),
     /// Revoke a token immediately, and end everything that uses it.
     Revoke(OneToken),
+    /// Replace a lost admin token, while no gateway runs: all tokens of the user `admin` end.
+    ResetAdmin(ResetAdmin),
 }
 
 /// Options of `octroi token list`.
@@ -152,6 +175,18 @@ pub(crate) struct OneToken {
 
     #[command(flatten)]
     pub(crate) target: Target,
+}
+
+/// Options of `octroi token reset-admin`.
+#[derive(Debug, Args)]
+pub(crate) struct ResetAdmin {
+    /// The gateway's data directory [default: the user's data directory].
+    #[arg(long, value_name = "DIR", env = "OCTROI_DATA")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {

@@ -21,12 +21,14 @@ async fn rebuild(options: RebuildDatabase) -> Result<(), Failure> {
     let rebuilt = rebuild_database(&data, &clock::system(), actor, on_loss)
         .await
         .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
-    let Rebuilt { n_pins, n_kept_out, n_policies, n_agents, n_switches, lost } = rebuilt;
+    let Rebuilt { n_pins, n_kept_out, n_policies, n_agents, n_users, n_tokens, n_switches, lost } = rebuilt;
     for (label, count) in [
         ("accepted definitions", n_pins),
         ("rejected definitions", n_kept_out),
         ("policies", n_policies),
         ("settings of agents", n_agents),
+        ("users", n_users),
+        ("tokens", n_tokens),
         ("switched servers", n_switches),
     ] {
         printer::data(&format!("{label:<22} {count}"));
@@ -34,7 +36,7 @@ async fn rebuild(options: RebuildDatabase) -> Result<(), Failure> {
     for lost in lost {
         printer::warn(&format!("lost: {lost}"));
     }
-    printer::warn("lost: approvals that waited or were not used, and proposals of agents");
+    printer::warn("lost: approvals that waited or were not used, proposals of agents, and invitations");
     printer::say("start with `octroi up`");
     Ok(())
 }

@@ -6,17 +6,24 @@ use octroi_api::operations::tokens::{
     TokensCreate, TokensList, TokensRevoke, TokensRotate,
 };
 use octroi_api::operations::users::{
-    AddUserRequest, UpdateUserRequest, User, UserRequest, UsersAdd, UsersList, UsersRemove, UsersUpdate,
+    AddUserRequest, Invitation, InviteUserRequest, UpdateUserRequest, User, UserRequest, UsersAdd,
+    UsersInvite, UsersList, UsersRemove, UsersUpdate,
 };
 use octroi_core::UserRole;
+use octroi_core::audit::{Actor, ActorKind};
+use octroi_core::principal::TokenKind;
+use octroi_gateway::reset_admin;
 use owo_colors::Style;
+use serde_json::json;
 
 use crate::cli::Target;
-use crate::cli::people::{TokenCommand, UserCommand};
+use crate::cli::people::{ResetAdmin, TokenCommand, UserCommand};
 use crate::client::Client;
+use crate::config::data_directory;
 use crate::failure::Failure;
 use crate::printer::{self, visible};
 use crate::table::{Cell, Column, Table};
+use crate::{clock, token};
 
 pub(super) async fn users(command: UserCommand) -> Result<(), Failure> {
     let update = |name: &str| UpdateUserRequest { name: name.to_owned(), role: None, disabled: None };
@@ -38,8 +45,18 @@ pub(super) async fn users(command: UserCommand) -> Result<(), Failure> {
             show_user(
                 &options.target,
                 &user,
-                &format!("added; a token for them: octroi token create --user {name}"),
+                &format!("added; a link to their token: octroi user invite {name}"),
             );
+            Ok(())
+        }
+        UserCommand::Invite(options) => {
+            let request = InviteUserRequest {
+                name: options.name,
+                role: options.role.map(Into::into),
+                expires_in_seconds: options.expires.map(|expires| expires.as_secs()),
+            };
+            let invitation = Client::find(&options.target)?.call::<UsersInvite>(&request).await?;
+            show_invitation(&options.target, &invitation);
             Ok(())
         }
         UserCommand::Set(options) => {
@@ -106,6 +123,7 @@ pub(super) async fn tokens(command: TokenCommand) -> Result<(), Failure> {
             show_created(&options.target, &created);
             Ok(())
         }
+        TokenCommand::ResetAdmin(options) => reset_admin_token(options).await,
         TokenCommand::Revoke(options) => {
             let request = TokenRequest { id: options.id };
             let token = Client::find(&options.target)?.call::<TokensRevoke>(&request).await?;
@@ -119,6 +137,32 @@ pub(super) async fn tokens(command: TokenCommand) -> Result<(), Failure> {
     }
 }
 
+/// Works on the data directory itself: whoever can read that could read the lost token as well.
+async fn reset_admin_token(options: ResetAdmin) -> Result<(), Failure> {
+    let data = options.data.unwrap_or_else(data_directory);
+    let kept = |error: std::io::Error| {
+        Failure::new(format!("cannot keep a token in {}", data.display()))
+            .cause(error)
+            .hint("run this again once the directory can be written")
+    };
+    let token = token::create(TokenKind::Human).map_err(kept)?;
+    let actor = Actor::new(ActorKind::User, "local");
+    let n_revoked = reset_admin(&data, &token, &clock::system(), actor)
+        .await
+        .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    let file = token::replace_admin(&data, &token).map_err(kept)?;
+    if options.json {
+        printer::json(&json!({"file": file, "revoked": n_revoked}));
+        return Ok(());
+    }
+    printer::data(&file.display().to_string());
+    let revoked = printer::count(n_revoked, "token");
+    printer::say(&format!(
+        "has the new admin token; {revoked} of the user admin revoked. Start with `octroi up`"
+    ));
+    Ok(())
+}
+
 /// The token alone goes to standard output, so that a script can take it from there.
 fn show_created(target: &Target, created: &CreatedToken) {
     if target.json {
@@ -129,6 +173,21 @@ fn show_created(target: &Target, created: &CreatedToken) {
     let Token { id, label, expires_at, .. } = &created.details;
     let until = expires_at.as_ref().map_or_else(String::new, |at| format!(", valid until {at}"));
     printer::say(&format!("shown once; id {}, label {}{until}", visible(id), visible(label)));
+}
+
+/// The link alone goes to standard output, like a token.
+fn show_invitation(target: &Target, invitation: &Invitation) {
+    if target.json {
+        printer::json(invitation);
+        return;
+    }
+    let Invitation { link, expires_at, user, .. } = invitation;
+    printer::data(link);
+    printer::say(&format!(
+        "for {} ({}) only, once, until {expires_at}: the page shows their token",
+        visible(&user.name),
+        user.role
+    ));
 }
 
 fn show_user(target: &Target, user: &User, done: &str) {

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use octroi_api::Operation as _;
 use octroi_api::operations::config::ConfigReload;
+use octroi_api::operations::tokens::TokensCreate;
 use octroi_core::audit::Kind;
 use octroi_core::config::ClientLimits;
 use octroi_core::principal::{BUILT_IN_ADMIN, DEFAULT_AGENT, LOCAL_AGENT};
 use octroi_core::syntax::Origin;
 use octroi_gateway::{
-    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, PageBase, Persistence,
-    PersistenceError, PlannedChange, Processes, TokenSubject, raise_open_files, start_watchdog,
+    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, OperatorError, PageBase,
+    Persistence, PersistenceError, PlannedChange, Processes, TokenSubject, raise_open_files, start_watchdog,
 };
 use octroi_server::{AgentTools, Control, HttpEndpoint, HttpSettings, Operations};
 use serde_json::json;
@@ -158,15 +159,25 @@ impl OwnGateway {
     }
 }
 
-/// Lets in whoever has a token of the data directory, unless it was revoked since.
+/// Lets in whoever has a token of the data directory, unless it was revoked since. That is recorded: whoever can write
+/// there, and deletes the file of a token, makes a new one.
 async fn adopt(
     gateway: &Gateway,
     kept: &KeptToken,
     subject: TokenSubject,
     label: &str,
 ) -> Result<(), Failure> {
-    let adopted = gateway.identity().adopt_token(&kept.token, subject, label).await;
-    adopted.map_err(|error| Failure::from_error(&error).hint(error.hint()))
+    let failed = |error: OperatorError| Failure::from_error(&error).hint(error.hint());
+    let Some(mut change) = gateway.identity().adopt_token(&kept.token, subject, label).map_err(failed)?
+    else {
+        return Ok(());
+    };
+    change.subject["file"] = json!(kept.file.file_name().map(|name| name.to_string_lossy()));
+    change.subject["is_new"] = json!(kept.is_new);
+    let recorded =
+        gateway.record_change(&ChangeAuthor::Octroi, Kind::TokenChanged, TokensCreate::NAME, &change).await;
+    recorded.map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    change.apply().await.map_err(failed)
 }
 
 /// Records how the configuration differs from the one that was accepted before.

@@ -26,6 +26,7 @@ pub(crate) fn refuse_exposed(config: &Config) -> Result<(), Failure> {
     let policies = settings.agents.iter().filter_map(|agent| agent.policy.clone());
     paths.extend(policies.chain(settings.policy.floor.clone()).chain(settings.policy.global.clone()));
     paths.push(settings.pins.lock.clone());
+    paths.extend(settings.token_file().cloned());
     paths.extend(config.files.references.keys().cloned());
     match paths.iter().find_map(|path| exposure(path)) {
         None => Ok(()),

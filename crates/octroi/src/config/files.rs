@@ -26,6 +26,9 @@ pub(crate) struct ConfigFiles {
     pub(crate) policies: BTreeMap<PathBuf, String>,
     /// The lock file, if there is one.
     pub(crate) lock: Option<String>,
+    /// The file of tokens, if there is one, with hashes instead of tokens.
+    #[serde(default)]
+    pub(crate) token_file: Option<String>,
 }
 
 /// A file and its content.
@@ -90,13 +93,25 @@ impl FileSource<'_> {
     /// The text of the lock file; `None` if there is none.
     pub(crate) fn lock(self, path: &Path) -> std::io::Result<Option<String>> {
         match self {
-            Self::Disk => match std::fs::read_to_string(path) {
-                Ok(text) => Ok(Some(text)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            },
+            Self::Disk => read_if_there(path),
             Self::Accepted(files) => Ok(files.lock.clone()),
         }
+    }
+
+    /// The text of the file of tokens; `None` if there is none.
+    pub(super) fn token_file(self, path: &Path) -> std::io::Result<Option<String>> {
+        match self {
+            Self::Disk => read_if_there(path),
+            Self::Accepted(files) => Ok(files.token_file.clone()),
+        }
+    }
+}
+
+fn read_if_there(path: &Path) -> std::io::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -32,7 +32,8 @@ async fn until(gateway: &TestGateway, member: &str, expected: &str) {
     }
 }
 
-fn processes(gateway: &TestGateway) -> Vec<u32> {
+/// All processes below a gateway.
+pub(crate) fn processes(gateway: &TestGateway) -> Vec<u32> {
     descendants(gateway.child.id().expect("it runs"))
 }
 

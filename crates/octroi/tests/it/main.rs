@@ -53,6 +53,7 @@ mod operations;
 mod output;
 mod overrides;
 mod peers;
+mod people;
 mod pins;
 mod policy;
 mod policy_files;

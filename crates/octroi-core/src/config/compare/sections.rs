@@ -22,6 +22,7 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
         session_idle,
         session_restore,
         admin_token,
+        token_file,
         limits,
     } = new;
     fields.field(&["listen"], &mut kept.listen, listen, ask);
@@ -39,6 +40,8 @@ pub(super) fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSection, new
     fields.field(&["session_idle"], &mut kept.session_idle, session_idle, at_most);
     fields.field(&["session_restore"], &mut kept.session_restore, session_restore, at_most);
     fields.field(&["admin_token", "admin_token_sha256"], &mut kept.admin_token, admin_token, ask);
+    // Its tokens are compared like those of the configuration.
+    fields.field(&["token_file"], &mut kept.token_file, token_file, |_, after| after.is_none());
     client_limits(fields, &mut kept.limits, limits);
 }
 

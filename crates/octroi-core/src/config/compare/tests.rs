@@ -56,6 +56,7 @@ const TOKEN: &str = "[[tokens]]\ntoken = \"one\"\nrole = \"agent\"\nagent_id = \
 type Case = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 const CASES: &[Case] = &[
+    ("", "", "[server]\ntoken_file = \"t.json\"", "server: token_file!", "server: token_file"),
     (SERVER, "", "args = [\"x\"]", "server a: args!", "server a: args!"),
     (SERVER, "", "env = { KEY = \"x\" }", "server a: env!", "server a: env!"),
     (

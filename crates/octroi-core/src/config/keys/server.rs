@@ -56,6 +56,12 @@ pub const SERVER: &[Key] = &[
         "The SHA-256 of the admin token, instead of it: 64 hexadecimal digits.",
     ),
     key(
+        "token_file",
+        Kind::Text,
+        "",
+        "A JSON file with more tokens, for development: `{\"TOKEN\": {\"role\": \"agent\", \"agent_id\": \"NAME\"}}`.",
+    ),
+    key(
         "max_connections",
         Kind::Count(8),
         "1024",

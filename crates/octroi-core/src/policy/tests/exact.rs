@@ -97,7 +97,12 @@ struct Permits;
 
 impl Program for Permits {
     fn judge(&self, _: &Call<'_>) -> Result<Option<PolicyVerdict>, String> {
-        Ok(Some(PolicyVerdict { word: Word::Allow, by: "p".to_owned(), reason: None }))
+        Ok(Some(PolicyVerdict {
+            word: Word::Allow,
+            by: "p".to_owned(),
+            reason: None,
+            approvers: Approvers::default(),
+        }))
     }
 }
 

@@ -1,5 +1,5 @@
 use octroi_core::Secret;
-use octroi_core::approval::{ApprovalState, ArgumentsState, Binding};
+use octroi_core::approval::{ApprovalState, Approvers, ArgumentsState, Binding};
 use octroi_core::policy::Document;
 use proptest::prelude::*;
 
@@ -27,6 +27,7 @@ fn approval(agent: Option<&str>, tool: &str) -> Approval {
         risk: "high".to_owned(),
         side_effects: Vec::new(),
         reasons: Vec::new(),
+        approvers: Approvers::default(),
         requested_at_ms: 0,
         expires_at_ms: 1,
         decided_at_ms: None,

@@ -1,5 +1,5 @@
 use octroi_core::Secret;
-use octroi_core::approval::Binding;
+use octroi_core::approval::{Approvers, Binding};
 use octroi_core::redact::{MaskedValue, indented};
 use proptest::prelude::*;
 
@@ -27,6 +27,7 @@ fn approval(text: &str) -> Approval {
         risk: text.to_owned(),
         side_effects: vec![text.to_owned()],
         reasons: vec![text.to_owned()],
+        approvers: Approvers::default(),
         requested_at_ms: 0,
         expires_at_ms: 3_600_000,
         decided_at_ms: Some(0),
@@ -58,6 +59,7 @@ fn pages(text: &str) -> Vec<String> {
     let shown = arguments(text);
     let mut pages =
         vec![question(&approval, &shown, text, 0), sign_in(&approval.id, Some(text)), problem("Sorry", text)];
+    pages.extend([for_others(&approval, &shown, 0), first_token(text, text)]);
     for state in ApprovalState::ALL {
         approval.state = state;
         pages.extend([decided(&approval, &shown), too_late(&approval, &shown), gone(&approval, &shown)]);

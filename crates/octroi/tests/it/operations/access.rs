@@ -39,7 +39,8 @@ fn who_may(name: &str, face: Face) -> For {
         ) => For::People,
         (
             "servers_toggle" | "servers_restart" | "servers_test" | "servers_logs" | "config_reload"
-            | "pins_accept" | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_update"
+            | "pins_accept" | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_invite"
+            | "users_update"
             | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify" | "audit_purge"
             | "audit_report",
             _,
@@ -110,6 +111,7 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "agents_update" => json!({"agent_id": "tester", "mode": "execution"}),
         "specs_freeze" => json!({"agent_id": "tester", "spec_hash": "h"}),
         "agents_set_policy" => json!({"agent_id": "tester", "source": ""}),
+        "users_invite" => json!({"name": format!("invited-{who}")}),
         "users_add" => json!({"name": format!("new-{who}")}),
         "users_update" => json!({"name": "temp", "disabled": false}),
         "users_remove" => json!({"name": "temp"}),

@@ -122,6 +122,8 @@ async fn every_change_leaves_one_record() {
         ("policy_set_global", json!({"source": policy})),
         ("policy_set_floor", json!({"source": policy})),
         ("users_add", json!({"name": "eve"})),
+        ("users_invite", json!({"name": "eve"})),
+        ("users_invite", json!({"name": "mia", "role": "admin"})),
         ("users_update", json!({"name": "eve", "disabled": true})),
         ("users_update", json!({"name": "eve", "disabled": false})),
         ("users_remove", json!({"name": "eve"})),
