@@ -34,12 +34,11 @@ const FEATURES: [&str; 10] = [
 ];
 
 /// What an agent cannot do over a transport, and what was seen.
-const CANNOT: [(CodingAgent, &str, &str, &str); 1] = [(
-    CodingAgent::Codex,
-    "HTTP",
-    "list change",
-    "does not fetch the list again during a run; the next run has the new tool",
-)];
+const CANNOT: [(CodingAgent, &str, &str, &str); 2] = [
+    (CodingAgent::Codex, "HTTP", "list change", FETCHES_ONCE),
+    (CodingAgent::Codex, "stdio", "list change", FETCHES_ONCE),
+];
+const FETCHES_ONCE: &str = "does not fetch the list again during a run; the next run has the new tool";
 
 /// What the tool `ask` hears from each agent, which has nobody to ask; and what that means.
 const ANSWERS: [(CodingAgent, &str, &str); 3] = [
@@ -114,7 +113,7 @@ impl Scene {
     async fn start(over: &str) -> Self {
         let peer = start_peer("127.0.0.1:0").await;
         let config = format!(
-            "{}risk_overrides = {{ route = \"high\", grow = \"low\", ask = \"low\" }}\n{}\
+            "{}risk_overrides = {{ route = \"high\", grow = \"low\", ask = \"low\", grown_1 = \"low\" }}\n{}\
              [policy]\nprofile = \"guarded\"\n[approvals]\nwait = \"50s\"\n",
             remote_entry("peer", "http", &peer.url),
             stdio_entry(LONG_NAME, &["--tool", &"x".repeat(60)]),
