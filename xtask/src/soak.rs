@@ -48,7 +48,7 @@ impl SoakPart {
     }
 }
 
-const PARTS: [SoakPart; 15] = [
+const PARTS: [SoakPart; 17] = [
     SoakPart { name: "fuzz-envelope", what: "any bytes as a message", work: SoakWork::Fuzz("envelope") },
     SoakPart {
         name: "fuzz-translate",

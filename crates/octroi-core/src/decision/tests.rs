@@ -11,8 +11,8 @@ use crate::name::CanonicalId;
 use crate::policy::{Document, Policy};
 use crate::tool::{Risk, SideEffects, Source};
 
-mod policies;
 mod approvers;
+mod policies;
 mod sentences;
 
 /// A call with all its circumstances, to be modified by each test.

@@ -160,7 +160,7 @@ pub(super) async fn start_and_refresh(
     let Some(name) = request.name else {
         let servers = gateway.servers();
         let upstreams = servers.upstreams();
-        let enabled = || upstreams.iter().filter(|upstream| upstream.spec().enabled);
+        let enabled = || upstreams.iter().filter(|upstream| upstream.spec().is_enabled());
         let running = enabled().filter(|upstream| upstream.current().is_some());
         let before = json!({"running": keys(running)});
         let after = json!({"running": keys(enabled())});

@@ -175,9 +175,18 @@ async fn adopt(
     change.subject["file"] = json!(kept.file.file_name().map(|name| name.to_string_lossy()));
     change.subject["is_new"] = json!(kept.is_new);
     let recorded =
-        gateway.record_change(&ChangeAuthor::Octroi, Kind::TokenChanged, TokensCreate::NAME, &change).await;
-    recorded.map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
-    change.apply().await.map_err(failed)
+        gateway.record_change(ChangeAuthor::Octroi, Kind::TokenChanged, TokensCreate::NAME, change).await;
+    let recorded = recorded.map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    match recorded.apply().await {
+        Ok(()) => Ok(()),
+        Err((error, record)) => {
+            let reason = error.to_string();
+            if let Err(unrecorded) = gateway.record_failed_change(&record, &reason).await {
+                tracing::error!(error = %unrecorded, hint = unrecorded.hint(), "a failed change is not recorded");
+            }
+            Err(failed(error))
+        }
+    }
 }
 
 /// Records how the configuration differs from the one that was accepted before.

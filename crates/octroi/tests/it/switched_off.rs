@@ -21,7 +21,7 @@ async fn refused(gateway: &TestGateway, era: Era, tool: &str) -> (String, Value)
     match agent.call(tool, json!({})).await {
         Err(ClientError::Rpc(error)) => {
             assert_eq!(error.code, -32951, "{tool} {era:?}: {}", error.message);
-            (error.message, error.data.unwrap_or_default())
+            (error.message, error.data)
         }
         other => panic!("{tool} {era:?}: {other:?}"),
     }

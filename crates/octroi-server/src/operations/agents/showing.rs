@@ -13,7 +13,7 @@ use octroi_gateway::{AgentRun, AgentState, ApprovalFilter, ApprovalPart, Gateway
 
 use super::super::context::OperationContext;
 use super::super::shape::count;
-use super::super::{PENDING_MAX, describe_listed_approval, server_statuses};
+use super::super::{PENDING_MAX, describe_listed_approval, servers};
 use crate::error::OperationError;
 
 /// Where the loop of every agent runs: in its own program.
@@ -143,13 +143,13 @@ pub(crate) async fn snapshot(context: &OperationContext, id: &str) -> Result<Age
     let pending = gateway.approvals().list(&filter, PENDING_MAX).await?;
     let pending: Vec<Approval> =
         pending.iter().map(|approval| describe_listed_approval(gateway.approvals(), approval)).collect();
-    let servers = server_statuses(gateway).into_iter();
     Ok(AgentSnapshot {
         agent: super::one(context, id).await?,
         state: status(context, id).await?,
         session: session(context, id),
         pending_approvals: pending,
-        mcp: servers
+        mcp: servers::all(context)
+            .into_iter()
             .map(|one| AgentServer { name: one.name, state: one.state, health: one.health })
             .collect(),
     })

@@ -121,8 +121,8 @@ async fn a_user_is_removed_with_everything_of_theirs() {
             .unwrap();
         store.save_invite(&invite(1, "ana")).await.unwrap();
         store.save_invite(&invite(2, "bob")).await.unwrap();
-        assert!(store.remove_user("ana").await.unwrap());
-        assert!(!store.remove_user("ana").await.unwrap());
+        assert!(store.remove_user("ana", "admin", 10).await.unwrap());
+        assert!(!store.remove_user("ana", "admin", 10).await.unwrap());
         assert_eq!(store.users().await.unwrap(), [user("bob")]);
         assert_eq!(token_ids(&store).await, ["t3", "t4"]);
         assert_eq!(store.agent("ana-s").await.unwrap(), None);

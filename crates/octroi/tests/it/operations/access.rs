@@ -40,9 +40,8 @@ fn who_may(name: &str, face: Face) -> For {
         (
             "servers_toggle" | "servers_restart" | "servers_test" | "servers_logs" | "config_reload"
             | "pins_accept" | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_invite"
-            | "users_update"
-            | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify" | "audit_purge"
-            | "audit_report",
+            | "users_update" | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify"
+            | "audit_purge" | "audit_report",
             _,
         ) => For::Admins,
         (
