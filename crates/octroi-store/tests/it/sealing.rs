@@ -95,7 +95,9 @@ async fn make_plain(directory: &Path) {
          ALTER TABLE servers DROP COLUMN asks_clients;
          UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
              arguments_preview = '{{\"x\":\"{SHOWN}\"}}';
-         DROP INDEX health_samples_by_time; DROP TABLE former_agents; DROP TABLE users; DROP TABLE tokens;
+         DROP INDEX health_samples_by_time; DROP TABLE former_agents; DROP TABLE users; DROP TABLE tokens; DROP TABLE invites;
+         ALTER TABLE approvals DROP COLUMN approvers;
+         ALTER TABLE servers DROP COLUMN switched_by; ALTER TABLE servers DROP COLUMN is_agreed;
          ALTER TABLE agents DROP COLUMN title; ALTER TABLE agents DROP COLUMN owner;
          ALTER TABLE agents DROP COLUMN created_at_ms; ALTER TABLE agents DROP COLUMN created_by;
          ALTER TABLE agents DROP COLUMN paused_at_ms; ALTER TABLE agents DROP COLUMN paused_by;

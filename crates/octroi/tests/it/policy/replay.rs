@@ -33,13 +33,13 @@ async fn recorded_calls_are_decided_again() {
         $ octroi policy replay --policy calm.toml
         4 calls, 1 with another outcome
              1  allow → deny_continue
-        2027-01-31T12:00:00.000Z #4 tester mcp:peer:echo: allow → deny_continue by global calm
+        2027-01-31T12:00:00.000Z #7 tester mcp:peer:echo: allow → deny_continue by global calm
         cannot tell of 2: arguments cut or redacted 2, tool gone 0, unreadable 0
         $ octroi policy replay --policy first.toml
         4 calls, 2 with another outcome
              2  allow → ask
-        2027-01-31T12:00:00.000Z #2 tester mcp:peer:echo: allow → ask by global ask[1]
-        2027-01-31T12:00:00.000Z #10 tester mcp:peer:touch: allow → ask by global ask[1]
+        2027-01-31T12:00:00.000Z #5 tester mcp:peer:echo: allow → ask by global ask[1]
+        2027-01-31T12:00:00.000Z #13 tester mcp:peer:touch: allow → ask by global ask[1]
         cannot tell of 2: arguments cut or redacted 2, tool gone 0, unreadable 0
         $ octroi policy replay --policy all.toml --agent tester | head -n 2
         4 calls, 4 with another outcome
@@ -59,8 +59,8 @@ async fn recorded_calls_are_decided_again() {
         $ octroi policy replay --policy calm.toml | head -n 4
         4 calls, 3 with another outcome
              3  deny_continue → allow
-        2027-01-31T12:00:00.000Z #2 tester mcp:peer:echo: deny_continue → allow by global deny[1]
-        2027-01-31T12:00:00.000Z #10 tester mcp:peer:touch: deny_continue → allow by global deny[1]
+        2027-01-31T12:00:00.000Z #5 tester mcp:peer:echo: deny_continue → allow by global deny[1]
+        2027-01-31T12:00:00.000Z #13 tester mcp:peer:touch: deny_continue → allow by global deny[1]
     "#]]
     .assert_eq(&transcript);
     gateway.rewrite_config("[policy]\nprofile = \"open\"\n");
@@ -96,8 +96,8 @@ async fn questions_and_denials_are_decided_again_too() {
         2 calls, 2 with another outcome
              1  ask → allow
              1  deny_continue → ask
-        2027-01-31T12:00:00.000Z #3 tester mcp:peer:touch: deny_continue → ask by global deny[1]
-        2027-01-31T12:00:00.000Z #4 tester mcp:peer:add: ask → allow by global allow[1]
+        2027-01-31T12:00:00.000Z #6 tester mcp:peer:touch: deny_continue → ask by global deny[1]
+        2027-01-31T12:00:00.000Z #7 tester mcp:peer:add: ask → allow by global allow[1]
     "#]]
     .assert_eq(&transcript);
     // A replay or a hypothetical call does not count as use.
