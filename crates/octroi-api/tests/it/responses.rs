@@ -127,7 +127,7 @@ fn policies() {
     same::<PolicyTest>(&json!({"ok": true, "complaints": [], "tests": [test]}));
     let why = json!({
         "decision": "deny_continue", "reason": "x", "agent": null, "profile": "guarded", "mode": "execution",
-        "trace": [{"gate": "mode", "outcome": "pass", "by": null, "reason": null}],
+        "trace": [{"gate": "mode", "outcome": "pass", "by": null, "reason": null, "answered_by": null}],
         "tool": {
             "id": "mcp:files:write", "server": "files", "name": "write", "risk": "high", "side_effects": [],
             "trust": "low", "requires_admin": false, "enabled": true, "hash": "00",

@@ -106,11 +106,12 @@ async fn a_database_is_made_again_from_a_log_that_was_purged() {
     gateway.governance.set_policy(&draft, None).await.unwrap();
     gateway.stop(PATIENCE).await;
     drop(gateway);
+    let recorded = verify(&place.path().join("audit"), &VerifyOptions::default()).unwrap().last_seq;
     // The segments in which the policy was recorded are not the last ones.
-    let last = leave_log(place.path()).await;
+    leave_log(place.path()).await;
     let gateway = start(place.path()).await;
     let purged = gateway.audit().purge(&person, u64::MAX).await.unwrap();
-    assert!(purged.n_records >= last, "{purged:?}");
+    assert!(purged.n_records >= recorded, "{purged:?}");
     gateway.stop(PATIENCE).await;
     drop(gateway);
     for file in ["octroi.db", "octroi.db-wal", "octroi.db-shm"] {
