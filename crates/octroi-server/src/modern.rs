@@ -26,6 +26,7 @@ use crate::endpoint::{HttpEndpoint, Post};
 use crate::frontend::{Frontend, Frontends, ListeningClient};
 use crate::notice_queue::NoticeQueue;
 use crate::reply::{self, KEEP_ALIVE_EVERY, Reply};
+use crate::rescue;
 use crate::revoked::{self, CallLease, GRACE, TokenEnded};
 use crate::subscription_limits::is_limit;
 
@@ -96,7 +97,7 @@ pub(crate) async fn post(post: Box<Post>, headers: HeaderMap) -> Reply {
                     let status = answer.code().map_or(StatusCode::OK, reply::status_of);
                     reply::json(status, answer.to_message(&id))
                 }
-                Err(_) => reply::refuse_with(Some(&id), &revoked::cancelled()),
+                Err(_) => reply::refuse_with(Some(&id), &rescue::token_ended()),
             },
         },
     }
@@ -142,7 +143,7 @@ impl StreamedCall {
             }
             () = self.closed.cancelled() => None,
             () = self.lease.ended() => {
-                let answer = tokio::time::timeout(GRACE, work).await.unwrap_or_else(|_| revoked::cancelled().into());
+                let answer = tokio::time::timeout(GRACE, work).await.unwrap_or_else(|_| rescue::token_ended().into());
                 self.work = None;
                 Some(sse::write(&answer.to_message(&self.id), None))
             }

@@ -5,7 +5,7 @@ use std::error::Error;
 use octroi_api::{Answered, ApiError, ErrorCode, RequestKind};
 use octroi_core::SwitchedOff;
 use octroi_gateway::{
-    AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError, UpstreamError,
+    AuditIndexError, OperatorError, PolicyError, PolicyRefusal, ReplayError, UpstreamError, rpc_error,
 };
 use octroi_mcp::RpcError;
 use serde_json::{Value, json};
@@ -25,6 +25,12 @@ pub(crate) fn tool_result(performed: Result<Value, ApiError>) -> Result<Value, R
             Answered::Error { code, message, data } => Err(RpcError::new(code, message).with_data(data)),
         },
     }
+}
+
+/// The answer to a call whose token ended while it was being made.
+pub(crate) fn token_ended() -> RpcError {
+    let message = "the token of this call is no longer valid, so the call was cancelled";
+    rpc_error(&ApiError::new(ErrorCode::Unauthenticated, message))
 }
 
 impl From<&OperationError> for ApiError {

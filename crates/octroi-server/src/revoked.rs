@@ -6,10 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use octroi_api::{ApiError, ErrorCode};
 use octroi_core::Principal;
-use octroi_gateway::rpc_error;
-use octroi_mcp::RpcError;
 use tokio_util::sync::CancellationToken;
 
 use crate::endpoint::HttpEndpoint;
@@ -56,12 +53,6 @@ pub(crate) async fn until_slow(
         () = lease.ended() => Err(TokenEnded),
         () = tokio::time::sleep(STREAM_AFTER.saturating_sub(LEASE_AFTER)) => Ok(lease),
     }
-}
-
-/// The answer to a call whose token ended while it was being made.
-pub(crate) fn cancelled() -> RpcError {
-    let message = "the token of this call is no longer valid, so the call was cancelled";
-    rpc_error(&ApiError::new(ErrorCode::Unauthenticated, message))
 }
 
 /// Ends the sessions of tokens that have ended, with the calls in them, until Octroi ends.

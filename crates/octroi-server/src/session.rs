@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::admit::check_declared_size;
 use crate::frontend::{Frontend, Frontends, ListeningClient, in_era};
-use crate::revoked;
+use crate::rescue;
 
 /// How long a client, and the person in front of it, may take to answer a question.
 const QUESTION_TIMEOUT: Duration = Duration::from_mins(10);
@@ -179,7 +179,7 @@ impl LegacySession {
             // The sender is dropped when another request reuses the id; that is no cancellation.
             Ok(by) = cancelled => match by {
                 Cancelled::ByClient => None,
-                Cancelled::WithToken => Some(revoked::cancelled().into()),
+                Cancelled::WithToken => Some(rescue::token_ended().into()),
             },
             answer = self.handle(frontends, request, params, caller) => Some(answer),
         }

@@ -145,8 +145,8 @@ fn with_call<T>(
 
 fn failed_examples(rule: &Rule, known: &CheckContext<'_>) -> Vec<Complaint> {
     let mut complaints = Vec::new();
-    let examples = rule.matching.iter().map(|example| (example, true));
-    let counterexamples = rule.not_matching.iter().map(|example| (example, false));
+    let examples = rule.examples.matching.iter().map(|example| (example, true));
+    let counterexamples = rule.examples.not_matching.iter().map(|example| (example, false));
     for (example, must_match) in examples.chain(counterexamples) {
         let message = match with_call(example, known, |call| rule.matches(call)) {
             Err(error) => error,

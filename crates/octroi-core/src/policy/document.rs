@@ -13,7 +13,7 @@ use super::example::{Example, Expected, TestCase};
 use super::index::Index;
 use super::pattern::TextPattern;
 use super::predicate::{ArgumentTest, FACT_NAMES, FactTest, Test};
-use super::rule::{Rule, ToolPattern, Word};
+use super::rule::{Examples, Rule, ToolPattern, Word};
 use crate::agent::Mode;
 use crate::arguments::Names;
 use crate::call::Call;
@@ -247,8 +247,10 @@ impl Reading {
             arguments: self.arguments(map),
             exact_arguments: self.exact_arguments(map),
             facts: self.facts(map),
-            matching: self.examples(map, "match"),
-            not_matching: self.examples(map, "not_match"),
+            examples: Examples {
+                matching: self.examples(map, "match"),
+                not_matching: self.examples(map, "not_match"),
+            },
         };
         if rule.min_risk > rule.max_risk {
             let message = "`min_risk` is above `max_risk`, so the rule can never match";

@@ -103,6 +103,12 @@ pub struct Rule {
     /// The complete arguments and other params, which must be equal.
     pub(super) exact_arguments: Option<ExactArguments>,
     pub(super) facts: Vec<FactTest>,
+    pub(super) examples: Examples,
+}
+
+/// Calls that show what a rule is about; they are checked when it is loaded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Examples {
     pub(super) matching: Vec<Example>,
     pub(super) not_matching: Vec<Example>,
 }

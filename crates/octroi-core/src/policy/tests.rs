@@ -432,7 +432,10 @@ fn what_is_right_is_not_complained_about() {
 fn a_call_that_is_thought_of_may_carry_any_json() {
     let text = "[[deny]]\ntool = \"fs.*\"\nmatch = { tool = \"fs.read_file\", arguments = { a = [1, 2.5, true, \"x\"], b = { c = 1 } } }";
     let document = Document::parse(text).unwrap();
-    assert_eq!(document.rules[0].matching[0].arguments, json!({"a": [1, 2.5, true, "x"], "b": {"c": 1}}));
+    assert_eq!(
+        document.rules[0].examples.matching[0].arguments,
+        json!({"a": [1, 2.5, true, "x"], "b": {"c": 1}})
+    );
 }
 
 #[test]

@@ -62,8 +62,8 @@ async fn a_revoked_token_stays_revoked() {
         ..TokenRecord { id: "t4".into(), hash: [4; 32], ..revoked.clone() }
     };
     store.save_user(&user).await.unwrap();
-    let used = TokenRecord { last_used_at_ms: Some(8), ..token(3, TokenKind::Service, None) };
-    store.save_tokens(&[revoked.clone(), expiring.clone(), used.clone(), over]).await.unwrap();
+    let service = TokenRecord { last_used_at_ms: Some(8), ..token(3, TokenKind::Service, None) };
+    store.save_tokens(&[revoked.clone(), expiring.clone(), service.clone(), over]).await.unwrap();
     let items = read_state(&store, str::to_owned).await.unwrap();
     let text = serde_json::to_string(&items).unwrap();
 
@@ -78,7 +78,7 @@ async fn a_revoked_token_stays_revoked() {
     assert_eq!((rebuilt.n_users, rebuilt.n_tokens, rebuilt.lost), (1, 3, Vec::new()), "{text}");
     let store = Store::open(data, &key::of_directory).await.unwrap();
     assert_eq!(store.users().await.unwrap(), [user]);
-    let unused = TokenRecord { last_used_at_ms: None, ..used };
+    let unused = TokenRecord { last_used_at_ms: None, ..service };
     assert_eq!(store.tokens().await.unwrap(), [revoked, expiring, unused]);
 }
 

@@ -46,7 +46,9 @@ pub(super) fn all(context: &OperationContext) -> Vec<ServerStatus> {
 pub(super) fn gates(context: &OperationContext) -> Vec<GateStatus> {
     let mut gates = context.gateway.governance().gate_status();
     if !context.principal().is_admin() {
-        gates.iter_mut().for_each(|gate| gate.last_error = None);
+        for gate in &mut gates {
+            gate.last_error = None;
+        }
     }
     gates
 }

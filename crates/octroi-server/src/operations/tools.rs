@@ -22,8 +22,6 @@ use crate::error::OperationError;
 /// The command that lists tools.
 pub(super) const TOOLS_HINT: &str = "`octroi tools` lists all";
 
-/// The server that Octroi's own tools belong to.
-
 /// The management tools of people, which are not in the gateway's registry.
 static MANAGEMENT_TOOLS: LazyLock<Vec<RegisteredTool>> =
     LazyLock::new(|| api::all().filter(|entry| entry.has_face(Face::Management)).map(registered).collect());

@@ -1,5 +1,6 @@
 //! Databases of other versions.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -247,10 +248,12 @@ async fn make_version_15(directory: &Path, people: &[&str]) {
         .to_owned();
     for (version, migration) in (1..).zip(&migrations) {
         let (name, checksum) = (NAMES[version - 1], ContentHash::of(migration));
-        sql += &format!("{migration}; INSERT INTO migrations VALUES ({version}, '{name}', '{checksum}');");
+        let _ =
+            write!(sql, "{migration}; INSERT INTO migrations VALUES ({version}, '{name}', '{checksum}');");
     }
     for (n, by) in people.iter().enumerate() {
-        sql += &format!(
+        let _ = write!(
+            sql,
             "INSERT INTO approvals (id, call_id, principal, tool, definition_hash, arguments_hash, policy_revision,
                 state, arguments_preview, arguments, risk, side_effects, reasons, requested_at_ms, expires_at_ms,
                 decided_by)

@@ -157,6 +157,7 @@ async fn hostile_agents_that_compete_for_the_cores_harm_nobody() {
     harm_nobody(Priority::Usual).await;
 }
 
+#[expect(clippy::print_stdout, reason = "the soak shows what was measured")]
 async fn harm_nobody(priority: Priority) {
     let plan = Plan::of(soak::minutes(), priority);
     let programs = Programs::find();

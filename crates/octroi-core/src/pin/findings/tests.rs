@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -30,7 +32,7 @@ fn found(description: &str) -> Vec<(&'static str, &'static str)> {
 fn the_gravest_are_kept_wherever_they_stand() {
     let mut members = String::new();
     for number in 0..2_000 {
-        members.push_str(&format!(r#""n{number}":"you must","w{number}":"id_rsa","#));
+        let _ = write!(members, r#""n{number}":"you must","w{number}":"id_rsa","#);
     }
     let definition = format!(r#"{{"name":"t",{members}"last":["/etc/shadow","/etc/shadow"]}}"#);
     let all = lint(&definition);

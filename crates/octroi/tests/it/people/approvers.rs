@@ -172,8 +172,8 @@ async fn nothing_remembered_or_older_loosens_it() {
 async fn four_eyes_are_those_of_two_people() {
     let (gateway, admin, _, _, root, _) = start().await;
     set_global(&admin, "[[ask]]\ntool = \"peer.echo\"\napprovers = \"not_owner\"\n").await;
-    let tries = json!({"tool": "peer.echo", "agent": "tester", "arguments": {"text": "own"}});
-    let tried = root.call("tools_call", tries).await.expect("an answer");
+    let own_call = json!({"tool": "peer.echo", "agent": "tester", "arguments": {"text": "own"}});
+    let tried = root.call("tools_call", own_call).await.expect("an answer");
     let id = tried["structuredContent"]["approval"].as_str().unwrap_or_else(|| panic!("{tried}")).to_owned();
     assert_eq!(decide(&root, &id).await, "not_an_approver", "it is root's own call");
     assert_eq!(decide(&admin, &id).await, "done");
