@@ -152,13 +152,15 @@ impl TestGateway {
         response.json()
     }
 
-    /// Waits until no server is starting.
+    /// Waits until no server is starting; those that are switched off never do.
     pub async fn wait_until_settled(&self) {
         for _ in 0..600 {
             let health = self.health().await;
             let servers = health["servers"]["list"].as_array().cloned().unwrap_or_default();
             let settled = |server: &serde_json::Value| {
-                server["state"] == "failed" || server["tools"].as_u64().is_some_and(|tools| tools > 0)
+                server["state"] == "failed"
+                    || server["state"] == "disabled"
+                    || server["tools"].as_u64().is_some_and(|tools| tools > 0)
             };
             if servers.iter().all(settled) {
                 return;
