@@ -306,18 +306,18 @@ async fn servers_that_do_not_run_say_why() {
         expect![[r#"
             $ octroi list
             NAME     STATE     HEALTH     TRANSPORT  TOOLS  ERROR
-            ends     failed    unhealthy  stdio          0  the server ended: exit status:…
+            ends     failed    unhealthy  stdio          0  the server ended: exit status: 3; last output: secret of the log
             manual   stopped   unknown    stdio          0
-            missing  failed    unhealthy  stdio          0  cannot run `/no/such/program`:…
+            missing  failed    unhealthy  stdio          0  cannot run `/no/such/program`: there is no such file
             off      disabled  unknown    stdio          0
             peer     running   healthy    stdio         16
             [exit 0]
             $ octroi status
             http://ADDRESS/mcp  1 of 5 servers running
             NAME     STATE     HEALTH     TRANSPORT  TOOLS  ERROR
-            ends     failed    unhealthy  stdio          0  the server ended: exit status:…
+            ends     failed    unhealthy  stdio          0  the server ended: exit status: 3; last output: secret of the log
             manual   stopped   unknown    stdio          0
-            missing  failed    unhealthy  stdio          0  cannot run `/no/such/program`:…
+            missing  failed    unhealthy  stdio          0  cannot run `/no/such/program`: there is no such file
             off      disabled  unknown    stdio          0
             peer     running   healthy    stdio         16
             error: 2 of 5 servers failed: ends, missing
@@ -379,7 +379,7 @@ async fn the_switch_of_all_servers_is_named() {
             $ octroi status
             http://ADDRESS/mcp  0 of 1 server running
             NAME  STATE     HEALTH   TRANSPORT  TOOLS  ERROR
-            peer  disabled  unknown  stdio          0  `enabled = false` under [mcp] keeps…
+            peer  disabled  unknown  stdio          0  `enabled = false` under [mcp] keeps every server off
             [exit 0]
             $ octroi test peer
             error: server `peer` is not available: it is disabled, like every server
