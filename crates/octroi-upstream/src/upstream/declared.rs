@@ -2,13 +2,15 @@
 //!
 //! They are declared once, at the handshake: what all clients can do that have used it so far. A process that starts before
 //! any client is told what its clients could do when it ran before, or else everything, because it may list more tools
-//! then. If its first client can do less, it is started again, once, before it is called.
+//! then. If its first client can do less, another process takes its place before it is called, unless the program cannot
+//! run twice.
 //!
 //! A client that can do less may also come later. That matters once the process asks such a client in vain; it is then
 //! started again when no call runs, with fewer capabilities. A process that never asks is left alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
 
 use octroi_mcp::Era;
 use octroi_mcp::capability::{Abilities, ClientCapabilities};
@@ -17,6 +19,9 @@ use super::{Slot, Upstream};
 use crate::connection::Connection;
 use crate::error::UpstreamError;
 use crate::identity::ServerIdentity;
+
+/// How long the first call waits for a process that is told less.
+const REPLACED_WITHIN: Duration = Duration::from_secs(10);
 
 /// What the clients of a server's shared processes can do, and what was declared to the processes.
 #[derive(Debug)]
@@ -115,7 +120,8 @@ impl Upstream {
     }
 
     /// The connection to a process for its first clients. One that was told more than they can do before they came is
-    /// replaced. Nobody has called it: every client passes here first.
+    /// replaced by another process, if the program can run once more; otherwise it stays. Nobody has called it: every
+    /// client passes here first.
     pub(super) async fn settled(
         self: &Arc<Self>,
         slot: &Arc<Slot>,
@@ -127,15 +133,30 @@ impl Upstream {
         let _turn = self.declared.settling.lock().await;
         let may_replace = !self.declared.is_settled.load(Ordering::Acquire);
         if may_replace && connection.era() == Era::Legacy && self.declared.is_overstated() {
-            tracing::info!(server.name = %self.spec.key, "its first client can do less than it was told, starting it again");
-            connection.close().await;
-            // It did not fail.
-            slot.was_tried.store(false, Ordering::Relaxed);
+            Box::pin(self.replace(slot)).await;
         }
-        // Another caller may have replaced it.
-        let connection = self.connect(slot, None).await?;
         self.declared.is_settled.store(true, Ordering::Release);
-        Ok(connection)
+        // Another caller may have replaced it, or it may have ended.
+        self.connect(slot, None).await
+    }
+
+    /// Lets a process that is told what its clients can do take the place of one that was told more.
+    async fn replace(self: &Arc<Self>, slot: &Arc<Slot>) {
+        let told = self.declared.declared.load(Ordering::Relaxed);
+        let opened = tokio::time::timeout(REPLACED_WITHIN, self.open(None, slot.era)).await;
+        let Ok(Ok(replacement)) = opened else {
+            self.declared.declared.store(told, Ordering::Relaxed);
+            tracing::info!(server.name = %self.spec.key, "its first client can do less than it was told, and it cannot run twice");
+            return;
+        };
+        tracing::info!(server.name = %self.spec.key, "its first client can do less than it was told, so another process takes its place");
+        let _turn = slot.connecting.lock().await;
+        replacement.settle_first_questions(self.audience(slot)).await;
+        let previous = slot.current.swap(Some(Arc::clone(&replacement)));
+        self.announce(slot, &replacement).await;
+        if let Some(previous) = previous {
+            previous.close().await;
+        }
     }
 }
 
