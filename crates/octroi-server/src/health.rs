@@ -6,7 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
-use octroi_core::Lifecycle;
+use octroi_core::{Lifecycle, Principal};
 use octroi_gateway::ErrorDetail;
 use serde_json::json;
 
@@ -36,14 +36,15 @@ pub(crate) async fn health(
             Err(_) => None,
         },
     };
-    let is_person = principal.is_some_and(|principal| principal.is_person());
-    if is_person {
-        let servers = endpoint.gateway.servers().status(ErrorDetail::Reason);
+    if let Some(person) = principal.filter(Principal::is_person) {
+        let servers = endpoint.gateway.servers().status(ErrorDetail::of(&person));
         let running = servers.iter().filter(|server| server.state.0 == Lifecycle::Running).count();
         body["version"] = json!(env!("CARGO_PKG_VERSION"));
         body["servers"] = json!({"total": servers.len(), "running": running, "list": servers});
         body["sessions"] = json!(endpoint.sessions.count());
-        body["problems"] = json!(endpoint.gateway.problems());
+        // Problems of the configuration name files, and what belongs to others.
+        let problems = if person.is_admin() { endpoint.gateway.problems() } else { Vec::new() };
+        body["problems"] = json!(problems);
     }
     reply::json(StatusCode::OK, Bytes::from(body.to_string()))
 }

@@ -337,8 +337,9 @@ impl Client for PostStream {
     }
 
     fn release(&self) {
-        // Older clients do not expect a stream to end before the answer.
-        if wants_priming(&self.session) {
+        // Older clients do not expect a stream to end before the answer, and of others only those that prefer streams are
+        // trusted to come back for it: everybody else is kept waiting here, as if the server had not let go.
+        if self.form == AnswerForm::Stream && wants_priming(&self.session) {
             self.log().release();
         }
     }

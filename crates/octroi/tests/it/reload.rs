@@ -33,9 +33,16 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 async fn one_change_among_fifty_servers_restarts_one() {
     let gateway = TestGateway::start(&octroi(), &config(None)).await;
     let id = gateway.child.id().expect("it runs");
-    let before = descendants(id);
-    assert_eq!(before.len(), 2 * SERVERS);
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    // The processes that serve their first client stay.
+    for tool in client.list_tools().await.expect("a list") {
+        let name = tool["name"].as_str().expect("a name");
+        if name.ends_with("_echo") {
+            assert_eq!(client.call_text(name, json!({"text": "x"})).await.as_deref(), Ok("x"));
+        }
+    }
+    until("one process each", async || descendants(id).len() == 2 * SERVERS).await;
+    let before = descendants(id);
     let n_tools = client.list_tools().await.expect("a list").len();
     let long =
         client.start("tools/call", json!({"name": "s07_slow", "arguments": {"delay_ms": 2000, "steps": 2}}));
@@ -89,8 +96,11 @@ async fn lists_are_announced_when_they_change_and_only_then() {
 async fn a_file_that_cannot_be_used_changes_nothing() {
     let entry = stdio_entry("one", &[]);
     let gateway = TestGateway::start(&octroi(), &entry).await;
-    let before = descendants(gateway.child.id().expect("it runs"));
     let client = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    // The process that serves its first client stays.
+    assert_eq!(client.call_text("one_echo", json!({"text": "x"})).await.as_deref(), Ok("x"));
+    until("one process", async || descendants(gateway.child.id().expect("it runs")).len() == 2).await;
+    let before = descendants(gateway.child.id().expect("it runs"));
     for broken in [format!("{entry}oops\n"), format!("nonsense = 1\n{entry}")] {
         gateway.rewrite_config(&broken);
         until("the problem", async || {
