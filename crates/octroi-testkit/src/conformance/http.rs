@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use axum::{Router, middleware};
@@ -15,6 +16,9 @@ use super::asking::Asks;
 use super::era::{Era, refuse_initialize, refuse_modern_requests};
 use super::fixture::Fixture;
 use super::stream_cut::make_cuttable;
+
+/// When the client of a stream that was cut comes back.
+const COME_BACK_AFTER: Duration = Duration::from_millis(100);
 
 /// The response format of a modern request without preceding notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,11 +59,13 @@ impl Server {
 
 fn router(era: Era, answers: Answers, asks: Asks) -> Router {
     let fixture = Fixture::new(era, asks);
-    let service = StreamableHttpService::new(
-        move || Ok(fixture.session()),
-        Arc::new(LocalSessionManager::default()),
-        config(era, answers),
-    );
+    let mut sessions = LocalSessionManager::default();
+    if asks == Asks::InEachEra {
+        // A client has to come back while the tool of a cut stream still works: the SDK keeps no answer for it.
+        sessions.session_config.sse_retry = Some(COME_BACK_AFTER);
+    }
+    let service =
+        StreamableHttpService::new(move || Ok(fixture.session()), Arc::new(sessions), config(era, answers));
     let router = Router::new().route_service("/mcp", service).layer(middleware::from_fn(make_cuttable));
     match era {
         Era::Both => router,

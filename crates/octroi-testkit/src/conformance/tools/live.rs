@@ -107,7 +107,7 @@ async fn cut_stream(
         sleep(PAUSE).await;
         stream.cut();
     }
-    sleep(2 * PAUSE).await;
+    sleep(20 * PAUSE).await;
     Ok(text_result("Stream taken up again"))
 }
 
