@@ -110,7 +110,7 @@ async fn a_client_that_names_streams_first_is_answered_by_one() {
 /// The answer in a response: its body, or the last event of its stream.
 fn answer_in(response: &RawResponse) -> Value {
     let text = String::from_utf8_lossy(&response.body);
-    let last = text.lines().filter_map(|line| line.strip_prefix("data: ")).last();
+    let last = text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back();
     serde_json::from_str(last.unwrap_or(&text)).expect("an answer")
 }
 
