@@ -143,14 +143,20 @@ mod tests {
         anstream::adapter::strip_str(&lines.join("\n")).to_string()
     }
 
+    /// The same below a line that is not indented, so that the indentation of the others is compared.
+    fn below_a_line(batch: &Batch) -> String {
+        format!("terminal\n{}", shown(batch))
+    }
+
     #[test]
     fn a_call_says_where_to_decide() {
         let batch = Batch { waiting: vec![call("ap_a")], ..Batch::default() };
         expect_test::expect![[r"
+            terminal
               waits coder: `demo.write_note` writes files; profile `guarded` asks before writes
                     http://127.0.0.1:7878/approvals/ap_a
                     octroi approve ap_a --data x"]]
-        .assert_eq(&shown(&batch));
+        .assert_eq(&below_a_line(&batch));
         let denied = WaitingCall {
             state: ApprovalState::DeniedContinue,
             decided_by: Some("ann".to_owned()),
@@ -162,10 +168,11 @@ mod tests {
         let expired = WaitingCall { state: ApprovalState::Expired, ..(*call("ap_a")).clone() };
         let settled = vec![Arc::new(denied), Arc::new(edited), Arc::new(expired)];
         expect_test::expect![[r"
+            terminal
               denied by ann demo.write_note of coder: not today
               approved by ann demo.write_note of coder, with other arguments
               expired demo.write_note of coder"]]
-        .assert_eq(&shown(&Batch { settled, ..Batch::default() }));
+        .assert_eq(&below_a_line(&Batch { settled, ..Batch::default() }));
     }
 
     #[test]

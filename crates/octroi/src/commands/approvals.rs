@@ -168,8 +168,18 @@ fn edited_arguments(typed: &str) -> Result<String, Failure> {
     const EXAMPLE: &str = "write it like '{\"path\":\"/tmp/x\"}'";
     match read(typed.as_bytes()) {
         Ok(Value::Object(_)) => Ok(typed.to_owned()),
-        Ok(_) => Err(Failure::usage("--args must be a JSON object").hint(EXAMPLE)),
-        Err(error) => Err(Failure::usage("--args is not JSON").cause(error).hint(EXAMPLE)),
+        read => {
+            let problem = match serde_json::from_str(typed) {
+                Ok(Value::Object(_)) => "--args cannot be used",
+                Ok(_) => "--args must be a JSON object",
+                Err(_) => "--args is not JSON",
+            };
+            let failure = Failure::usage(problem).hint(EXAMPLE);
+            Err(match read {
+                Err(error) => failure.cause(error),
+                Ok(_) => failure,
+            })
+        }
     }
 }
 
@@ -210,7 +220,11 @@ mod tests {
     fn arguments_are_an_object() {
         let long = "{\"account\": 12345678901234567890123}";
         assert_eq!(edited_arguments(long).unwrap(), long);
-        for (typed, expected) in [("[1]", "--args must be a JSON object"), ("{", "--args is not JSON")] {
+        for (typed, expected) in [
+            ("[1]", "--args must be a JSON object"),
+            ("{", "--args is not JSON"),
+            (r#"{"a": 1, "a": 2}"#, "--args cannot be used"),
+        ] {
             let failure = edited_arguments(typed).unwrap_err();
             assert_eq!((failure.message.as_str(), failure.exit.code()), (expected, 2));
         }

@@ -283,7 +283,8 @@ mod tests {
         expect![[r#"
             ap_x  coder  files.write  high  asked 90 s ago, expires in 29 min
                 {"path":"/tmp/x"}
-                it writes; it is new"#]]
+                it writes
+                it is new"#]]
         .assert_eq(&plain(&summary_lines(&approval(json!({})), now_ms)));
         let decided = json!({
             "agent_id": null, "principal": "ann", "state": "denied_continue", "decided_by": "admin\u{1b}",
@@ -314,13 +315,15 @@ mod tests {
             ap_x  coder     files.write  high  pending
                 asked 90 s ago, expires in 29 min
                 {"path":"/tmp/x"}
-                it writes; it is new
+                it writes
+                it is new
             ap_x  ann       files.write  high  denied_continue
                 denied_continue by admin\u{1b} 30 s ago
                 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
             ap_x  coder     files.write  high  expired
                 {"path":"/tmp/x"}
-                it writes; it is new"#]]
+                it writes
+                it is new"#]]
         .assert_eq(&plain(&list_lines(&approvals, now_ms, 60)));
     }
 
@@ -337,7 +340,8 @@ mod tests {
                               }
             risk              high
             side effects      fs.write
-            reasons           it writes; it is new
+            reasons           it writes
+                              it is new
             requested at      2027-01-31T12:00:00.000Z
             expires at        2027-01-31T12:30:00.000Z
             state             done
