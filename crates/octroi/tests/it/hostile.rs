@@ -182,7 +182,9 @@ async fn harm_nobody(priority: Priority) {
         .iter()
         .map(|(name, behaviour)| {
             let token = format!("oct_agt_{name}");
-            let common = ["--gateway", &gateway.base, "--token", &token, "--foreign-session", &session];
+            // In one word: the id of a session may begin with a dash.
+            let session = format!("--foreign-session={session}");
+            let common = ["--gateway", &gateway.base, "--token", &token, &session];
             let flags = [&common[..], behaviour].concat();
             match priority {
                 Priority::Last => Agent::start_last(&programs.agent, &flags),
