@@ -151,6 +151,11 @@ impl Upstream {
         };
         tracing::info!(server.name = %self.spec.key, "its first client can do less than it was told, so another process takes its place");
         let _turn = slot.connecting.lock().await;
+        // It was stopped or removed meanwhile.
+        if self.refusal().is_some() || slot.is_gone.load(Ordering::Relaxed) {
+            replacement.close().await;
+            return;
+        }
         replacement.settle_first_questions(self.audience(slot)).await;
         let previous = slot.current.swap(Some(Arc::clone(&replacement)));
         self.announce(slot, &replacement).await;
