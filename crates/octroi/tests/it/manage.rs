@@ -121,9 +121,11 @@ async fn the_command_line_says_what_is_running() {
     let config = format!("{}{talker}", stdio_entry("peer", &[]));
     let gateway = TestGateway::launch(&octroi(), &config, &[]).await;
     let data = gateway.directory().join("data");
-    // The first check is made when it has connected, and nobody has to ask for it.
+    // The first check is made when it has connected, and nobody has to ask for it; its tools are listed
+    // at the same time, and may come later.
     for _ in 0..200 {
-        if command(&gateway, 0, &["list"]).await.contains(" healthy ") {
+        let list = command(&gateway, 0, &["list"]).await;
+        if list.contains(" healthy ") && list.contains(" 16") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
