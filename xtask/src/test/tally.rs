@@ -9,6 +9,8 @@ pub(crate) struct Tally {
     pub(crate) n_ignored: usize,
     /// `program: test`.
     pub(crate) failed: Vec<String>,
+    /// The same, of tests that failed and then passed.
+    pub(crate) unsteady: Vec<String>,
 }
 
 impl Tally {
@@ -21,6 +23,23 @@ impl Tally {
         self.n_passed += other.n_passed;
         self.n_ignored += other.n_ignored;
         self.failed.extend(other.failed);
+        self.unsteady.extend(other.unsteady);
+    }
+
+    /// Removes the tests of a program that failed, to run them again; returns their names.
+    pub(crate) fn take_failed(&mut self, program: &str) -> Vec<String> {
+        let (of_program, others) = std::mem::take(&mut self.failed)
+            .into_iter()
+            .partition::<Vec<_>, _>(|failed| test_of(failed, program).is_some());
+        self.failed = others;
+        of_program.iter().filter_map(|failed| test_of(failed, program)).map(str::to_owned).collect()
+    }
+
+    /// Adds the second results of tests that failed.
+    pub(crate) fn add_second(&mut self, second: Self, program: &str, tests: &[String]) {
+        let passed = tests.iter().map(|test| format!("{program}: {test}"));
+        self.unsteady.extend(passed.filter(|test| !second.failed.contains(test)));
+        self.add(second);
     }
 
     /// Fails if any test failed, with the names of all that did.
@@ -33,6 +52,10 @@ impl Tally {
             "their output is above; run one alone with `cargo test --package PACKAGE NAME`",
         ))
     }
+}
+
+fn test_of<'a>(failed: &'a str, program: &str) -> Option<&'a str> {
+    failed.strip_prefix(program)?.strip_prefix(": ")
 }
 
 /// Reads the lines that the standard test harness prints.
@@ -82,6 +105,7 @@ mod tests {
             n_passed,
             n_ignored,
             failed: failed.iter().map(|test| format!("p: {test}")).collect(),
+            unsteady: Vec::new(),
         };
         for (output, expected) in [
             (String::new(), tally(0, 0, &[])),
@@ -93,5 +117,22 @@ mod tests {
             assert_eq!(read(&output, "p"), expected, "{output}");
             assert_eq!(expected.check().is_ok(), expected.failed.is_empty());
         }
+    }
+    #[test]
+    fn what_fails_twice_failed_and_what_fails_once_is_named() {
+        let owned = |tests: &[&str]| tests.iter().map(|test| (*test).to_owned()).collect::<Vec<_>>();
+        let mut tally =
+            Tally { n_passed: 5, failed: owned(&["p: a", "p (it): b", "p: c"]), ..Tally::default() };
+        let failed = tally.take_failed("p");
+        assert_eq!((&failed, &tally.failed), (&owned(&["a", "c"]), &owned(&["p (it): b"])));
+        tally.add_second(Tally { n_passed: 1, failed: owned(&["p: c"]), ..Tally::default() }, "p", &failed);
+        let expected = Tally {
+            n_passed: 6,
+            n_ignored: 0,
+            failed: owned(&["p (it): b", "p: c"]),
+            unsteady: owned(&["p: a"]),
+        };
+        assert_eq!(tally, expected);
+        assert!(tally.check().is_err());
     }
 }
