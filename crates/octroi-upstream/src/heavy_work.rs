@@ -74,14 +74,16 @@ impl Drop for HeavyThreads {
     }
 }
 
+/// Lets this thread, and those that it starts, come after the threads that serve clients.
 #[cfg(target_os = "linux")]
-fn lower_priority() {
+pub fn lower_priority() {
     // Here a thread has a priority of its own, and its id stands for it. Best effort.
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS);
 }
 
+/// Lets this thread, and those that it starts, come after the threads that serve clients.
 #[cfg(not(target_os = "linux"))]
-fn lower_priority() {}
+pub fn lower_priority() {}
 
 /// To be called before something large or expensive is processed. A [`Movable`] goes on on another thread then.
 pub async fn leave_worker() {

@@ -70,7 +70,7 @@ impl Default for ClientLimits {
             write_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(5),
             sessions: 256,
-            held_bytes: 16 << 20,
+            held_bytes: 8 << 20,
             client_info_bytes: 64 << 10,
             subscriptions: 1000,
             subscriptions_per_minute: 300,

@@ -117,6 +117,8 @@ const SECRETS: &[&str] = &[
     "masterkey",
     "psswrd",
 ];
+/// The length of the shortest of these words, and of the harmless ones.
+const WORD_MIN: usize = 5;
 const SECRETS_WHOLE: &[&str] = &["auth", "pwd", "pass", "pin", "otp", "jwt", "pat", "xapikey"];
 /// Names that contain such a word but hold no secret.
 const HARMLESS: &[&str] = &[
@@ -160,7 +162,8 @@ pub(crate) fn is_secret(key: &str) -> bool {
     }
     let name = &room[..length];
     let holds = |words: &[&str]| {
-        (0..name.len()).any(|at| {
+        // Most names are too short to hold any.
+        (0..(name.len() + 1).saturating_sub(WORD_MIN)).any(|at| {
             let rest = &name[at..];
             words.iter().any(|word| word.as_bytes()[0] == rest[0] && rest.starts_with(word.as_bytes()))
         })
@@ -198,6 +201,14 @@ mod tests {
             assert_eq!(Use::of(key), expected, "{key}");
         }
         assert_eq!(Use::of(&"path".repeat(100)), Use::default());
+    }
+
+    #[test]
+    fn no_word_is_shorter_than_the_shortest() {
+        assert!(SECRETS.iter().chain(HARMLESS).all(|word| word.len() >= WORD_MIN));
+        for word in SECRETS {
+            assert!(is_secret(word) && is_secret(&format!("x{word}")), "{word}");
+        }
     }
 
     #[test]

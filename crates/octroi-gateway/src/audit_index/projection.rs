@@ -1,6 +1,6 @@
 //! Copies the log into the search index, with a small delay and in batches.
 //!
-//! On a separate thread: reading a page takes milliseconds, which would delay other tasks.
+//! On a separate thread of a lower priority: reading a page takes milliseconds, which would delay calls.
 
 use std::sync::Arc;
 use std::thread;
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use octroi_api::ResourceChange;
 use octroi_store::{AuditRecord, Store, StoreError};
+use octroi_upstream::lower_priority;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +37,7 @@ impl AuditIndex {
         let _drop = dropped.clone().drop_guard();
         let (done, ended) = oneshot::channel::<()>();
         let copying = move || {
+            lower_priority();
             let copied = Builder::new_current_thread().enable_time().build().map(|runtime| {
                 runtime.block_on(dropped.run_until_cancelled(self.copy(log, store)));
             });

@@ -251,7 +251,7 @@ fn show_hides_secrets() {
             write_timeout = "30s"
             connection_idle = "5m"
             max_sessions = 256
-            max_held_bytes = 16777216
+            max_held_bytes = 8388608
             max_client_info_bytes = 65536
             max_subscriptions = 1000
             max_subscriptions_per_minute = 300

@@ -122,7 +122,7 @@ pub const SERVER: &[Key] = &[
     key(
         "max_held_bytes",
         Kind::Count(1024),
-        "16777216",
+        "8388608",
         "What is held in memory for the clients of one token, in bytes: large requests in progress, and what \
         sessions keep for clients that come back.",
     ),
