@@ -1,7 +1,7 @@
 //! Everything that all servers offer, as one immutable value.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use octroi_api::{ApiError, ErrorCode};
@@ -43,7 +43,8 @@ pub struct Catalogue {
     merged: Rendered,
     of_agents: Rendered,
     proposing: Rendered,
-    single: HashMap<ServerKey, Rendered>,
+    /// The lists of each server alone, rendered when somebody asks for them: few clients do.
+    single: HashMap<ServerKey, OnceLock<Rendered>>,
     /// Tools under their own names that have arguments in headers; few have.
     headers: HashMap<ServerKey, HashMap<String, Arc<ParamHeaders>>>,
     builtins: Arc<Builtins>,
@@ -111,8 +112,7 @@ impl Catalogue {
         catalogue.merged = render::merged(&servers, &tools, &prompts);
         catalogue.proposing = catalogue.merged.with_own(builtins);
         catalogue.of_agents = catalogue.proposing.without_own_tools();
-        catalogue.single =
-            servers.iter().map(|(name, lists)| (name.clone(), render::single(lists))).collect();
+        catalogue.single = servers.keys().map(|name| (name.clone(), OnceLock::new())).collect();
         for (name, lists) in &servers {
             let with_headers = lists.tools.iter().filter(|item| !item.headers.is_empty());
             let table = with_headers.map(|item| (item.name.clone(), Arc::clone(&item.headers))).collect();
@@ -154,14 +154,15 @@ impl Catalogue {
 
     /// The rendered lists of one server.
     pub fn single(&self, name: &ServerKey) -> Option<&Rendered> {
-        self.single.get(name)
+        let lists = self.server(name)?;
+        self.single.get(name).map(|rendered| rendered.get_or_init(|| render::single(lists)))
     }
 
     /// How long a list is, without Octroi's own entries.
     pub(crate) fn n_bytes(&self, view: &View, method: &Method) -> usize {
         let rendered = match view {
             View::Merged => Some(&self.merged),
-            View::Server(name) => self.single.get(name),
+            View::Server(name) => self.single(name),
         };
         rendered.map_or(0, |rendered| rendered.n_bytes(method))
     }
