@@ -6,6 +6,7 @@
 
 pub mod chain;
 pub mod checkpoint;
+pub mod context;
 mod decision;
 mod entry;
 mod event;
@@ -18,7 +19,7 @@ mod words;
 
 pub use chain::Hash;
 pub use checkpoint::Checkpoint;
-pub use entry::{Entry, EntryError};
+pub use entry::{Entry, EntryError, EntryFrame, EntryReader};
 pub use event::{Actor, CallId, Event};
 pub use filter::Filter;
 pub use key::{PublicKey, SigningKey};

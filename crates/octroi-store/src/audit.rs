@@ -1,6 +1,6 @@
 //! The queryable index of the audit log. The log is authoritative; the index can be rebuilt from it.
 
-use octroi_core::audit::{Entry, EntryError, Kind, Ruling, SourceType};
+use octroi_core::audit::{Entry, EntryError, EntryFrame, EntryReader, Kind, Ruling, SourceType};
 
 /// A record of the log, to be added to the index.
 #[derive(Clone, Debug)]
@@ -11,13 +11,27 @@ pub struct AuditRecord<'a> {
     pub(crate) text: &'a str,
     /// The parsed text.
     pub(crate) entry: Entry<'a>,
+    /// What the record shares with others, unless it has an unusual form.
+    pub(crate) frame: Option<EntryFrame<'a>>,
 }
 
 impl<'a> AuditRecord<'a> {
     /// Parses the text of a record. A record of a newer Octroi may fail to parse.
     pub fn read(seq: u64, text: &'a [u8]) -> Result<Self, EntryError> {
+        AuditRecordReader::default().read(seq, text)
+    }
+}
+
+/// Reads records in the order of the log: more quickly than one by one, since most resemble an earlier one.
+#[derive(Debug, Default)]
+pub struct AuditRecordReader<'a>(EntryReader<'a>);
+
+impl<'a> AuditRecordReader<'a> {
+    /// Reads a record like [`AuditRecord::read`].
+    pub fn read(&mut self, seq: u64, text: &'a [u8]) -> Result<AuditRecord<'a>, EntryError> {
         let text = std::str::from_utf8(text)?;
-        Ok(Self { seq, text, entry: Entry::parse_text(text)? })
+        let (entry, frame) = self.0.read(text)?;
+        Ok(AuditRecord { seq, text, entry, frame })
     }
 }
 

@@ -23,7 +23,9 @@ mod user;
 
 pub use agent::{AgentRecord, FormerAgent, Pause, ToolUse, ToolUses};
 pub use approval::{ApprovalFilter, ApprovalPart, PendingLimits, Requested, TooManyPending};
-pub use audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRow, KnownLog};
+pub use audit::{
+    AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRecordReader, AuditRow, KnownLog,
+};
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;

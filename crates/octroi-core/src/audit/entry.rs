@@ -1,6 +1,7 @@
 //! A record as it is read back.
 
 mod plain;
+mod reader;
 
 use std::borrow::Cow;
 
@@ -9,6 +10,8 @@ use serde_json::value::RawValue;
 
 use crate::audit::event::{Actor, CallId, Event};
 use crate::audit::words::{ActorKind, Kind, Level, Ruling, SourceType};
+
+pub use reader::EntryReader;
 
 /// The content of a record. Borrows from its text where it can.
 #[derive(Clone, Debug)]
@@ -43,6 +46,15 @@ pub struct Entry<'a> {
     pub context: &'a str,
 }
 
+/// The texts of a record around what differs from call to call. Many records share them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryFrame<'a> {
+    /// The members between `at_ms` and `call`, each after a comma.
+    pub before_call: &'a str,
+    /// The members between `call` and `context`, each after a comma.
+    pub after_call: &'a str,
+}
+
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
@@ -70,9 +82,14 @@ impl<'a> Entry<'a> {
 
     /// Parses the text of a record.
     pub fn parse_text(body: &'a str) -> Result<Self, EntryError> {
+        Self::parse_with_frame(body).map(|(entry, _)| entry)
+    }
+
+    /// Parses the text of a record; with its frame if the record is in the form in which records are written.
+    pub fn parse_with_frame(body: &'a str) -> Result<(Self, Option<EntryFrame<'a>>), EntryError> {
         match plain::parse(body) {
-            Some(entry) => Ok(entry),
-            None => Self::parse_any(body),
+            Some((entry, frame)) => Ok((entry, Some(frame))),
+            None => Ok((Self::parse_any(body)?, None)),
         }
     }
 

@@ -100,7 +100,7 @@ impl<'a> Event<'a> {
         put_member(&mut body, "project", self.project);
         if let Some(call) = self.call {
             body.extend_from_slice(b",\"call\":\"");
-            body.extend_from_slice(call.encode(&mut [0; Hyphenated::LENGTH]).as_bytes());
+            body.extend_from_slice(call.encode(&mut [0; CallId::LENGTH]).as_bytes());
             body.push(b'"');
         }
         if let Some(ruling) = self.ruling {
@@ -126,6 +126,9 @@ impl<'a> Actor<'a> {
 }
 
 impl CallId {
+    /// The length of an id as text.
+    pub const LENGTH: usize = Hyphenated::LENGTH;
+
     /// The id of a call that starts now: a UUID of version 7. `number` must be unique; it orders the calls of
     /// one millisecond.
     pub fn new(now_ms: u64, number: u64) -> Self {
@@ -147,14 +150,14 @@ impl CallId {
     }
 
     /// Formats the id into a buffer.
-    fn encode(self, buffer: &mut [u8; Hyphenated::LENGTH]) -> &str {
+    pub fn encode(self, buffer: &mut [u8; Self::LENGTH]) -> &str {
         Uuid::from_u128(self.0).hyphenated().encode_lower(buffer)
     }
 }
 
 impl fmt::Display for CallId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.encode(&mut [0; Hyphenated::LENGTH]))
+        formatter.write_str(self.encode(&mut [0; Self::LENGTH]))
     }
 }
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use octroi_api::ResourceChange;
-use octroi_store::{AuditRecord, Store, StoreError};
+use octroi_store::{AuditRecord, AuditRecordReader, Store, StoreError};
 use octroi_upstream::lower_priority;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -123,7 +123,8 @@ impl AuditIndex {
             }
         };
         let mut records: Vec<AuditRecord<'_>> = Vec::with_capacity(page.len());
-        records.extend(page.iter().filter_map(read));
+        let mut reader = AuditRecordReader::default();
+        records.extend(page.iter().filter_map(|record| read(&mut reader, record)));
         let mut pause = BACK_OFF;
         while let Err(error) = store.append_audit(log.node(), &records).await {
             warn!(%error, hint = %error.hint(), "audit records cannot be searched yet");
@@ -140,7 +141,10 @@ impl AuditIndex {
 /// table; newer records then reuse numbers that the table already has.
 async fn known_until(log: &AuditLog, store: &Store) -> Result<u64, StoreError> {
     let (last, end) = (store.last_audit_seq(log.node()).await?.unwrap_or_default(), log.recovered_until());
-    if last > end {
+    // A table that is being rebuilt is shorter than the log was known to be.
+    let nodes = store.audit_nodes().await?;
+    let known = nodes.into_iter().find(|(node, _)| node == log.node()).map_or(0, |(_, known)| known);
+    if known > end {
         let n_gone = store.rewind_audit(log.node(), end).await?;
         warn!(n_gone, "removed records from the index that the audit log has lost");
     }
@@ -148,8 +152,9 @@ async fn known_until(log: &AuditLog, store: &Store) -> Result<u64, StoreError> {
 }
 
 /// A record of a newer Octroi may fail to parse.
-fn read(record: &Record) -> Option<AuditRecord<'_>> {
-    AuditRecord::read(record.seq, &record.body)
+fn read<'a>(reader: &mut AuditRecordReader<'a>, record: &'a Record) -> Option<AuditRecord<'a>> {
+    reader
+        .read(record.seq, &record.body)
         .inspect_err(|error| {
             warn!(seq = record.seq, %error, "audit record cannot be parsed and will not be found");
         })

@@ -2,6 +2,7 @@
 
 mod append;
 mod chunk;
+mod filling;
 mod known;
 mod late;
 mod search;
@@ -23,16 +24,17 @@ const BLOCK_BITS: u32 = 12;
 const SPAN_MS: i64 = 10 * 60 * 1_000;
 
 /// The number of chunks that one transaction deletes.
-const PURGE_MAX: i64 = 80;
+const PURGE_MAX: i64 = 20;
 
 impl Sqlite {
     pub(crate) async fn last_audit_seq(&self, node: &str) -> Result<Option<u64>, StoreError> {
-        let seq: Option<i64> = sqlx::query_scalar("SELECT last_seq FROM audit_nodes WHERE node = ?")
-            .bind(node)
-            .fetch_optional(&self.readers)
-            .await
-            .map_err(|error| self.failed(error))?;
-        Ok(seq.map(i64::cast_unsigned))
+        let seq: Option<Option<i64>> =
+            sqlx::query_scalar("SELECT indexed_seq FROM audit_nodes WHERE node = ?")
+                .bind(node)
+                .fetch_optional(&self.readers)
+                .await
+                .map_err(|error| self.failed(error))?;
+        Ok(seq.flatten().map(i64::cast_unsigned))
     }
 
     pub(crate) async fn audit_nodes(&self) -> Result<Vec<(String, u64)>, StoreError> {
@@ -91,12 +93,15 @@ impl Sqlite {
         for chunk in &chunks {
             n_gone += self.cut_chunk(&mut transaction, chunk, ..=last_seq).await?;
         }
-        sqlx::query("UPDATE audit_nodes SET last_seq = min(last_seq, ?) WHERE node = ?")
-            .bind(last_seq.cast_signed())
-            .bind(node)
-            .execute(&mut *transaction)
-            .await
-            .map_err(|error| self.failed(error))?;
+        sqlx::query(
+            "UPDATE audit_nodes SET last_seq = min(last_seq, ?1), indexed_seq = min(indexed_seq, ?1)
+             WHERE node = ?2",
+        )
+        .bind(last_seq.cast_signed())
+        .bind(node)
+        .execute(&mut *transaction)
+        .await
+        .map_err(|error| self.failed(error))?;
         self.commit(transaction).await?;
         Ok(n_gone.cast_unsigned())
     }

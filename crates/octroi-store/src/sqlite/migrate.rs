@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 19] = [
+const MIGRATIONS: [Migration; 20] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -38,6 +38,7 @@ const MIGRATIONS: [Migration; 19] = [
         name: "server_consent",
         sql: include_str!("../../migrations/sqlite/0019_server_consent.sql"),
     },
+    Migration { name: "shared_texts", sql: include_str!("../../migrations/sqlite/0020_shared_texts.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (

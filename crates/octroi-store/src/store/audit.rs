@@ -32,7 +32,8 @@ impl Store {
         }
     }
 
-    /// The gateways whose logs are indexed, each with its newest indexed sequence number.
+    /// The gateways whose logs are known, each with the newest known sequence number. It is higher than that of
+    /// [`Self::last_audit_seq`] while the index is being rebuilt.
     pub async fn audit_nodes(&self) -> Result<Vec<(String, u64)>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.audit_nodes().await,

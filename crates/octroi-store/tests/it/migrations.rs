@@ -5,12 +5,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use octroi_store::{ContentHash, Store};
+use octroi_store::{AuditFilter, AuditRecord, ContentHash, Store};
 
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "servers",
     "catalogues",
     "health",
@@ -30,6 +30,7 @@ const NAMES: [&str; 19] = [
     "invites",
     "former_agents",
     "server_consent",
+    "shared_texts",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
@@ -240,17 +241,30 @@ const BEFORE_PEOPLE: [&str; 12] = [
     include_str!("../../migrations/sqlite/0015_task_audits.sql"),
 ];
 
-/// A database as the last version without users left it, with rows of these people.
-async fn make_version_15(directory: &Path, people: &[&str]) {
-    let migrations: Vec<&str> = BEFORE_DECISIONS.into_iter().chain(BEFORE_PEOPLE).collect();
+/// What came between users and audit events that share their texts.
+const BEFORE_SHARED_TEXTS: [&str; 4] = [
+    include_str!("../../migrations/sqlite/0016_people.sql"),
+    include_str!("../../migrations/sqlite/0017_invites.sql"),
+    include_str!("../../migrations/sqlite/0018_former_agents.sql"),
+    include_str!("../../migrations/sqlite/0019_server_consent.sql"),
+];
+
+/// The SQL that makes a database with these migrations.
+fn sql_of(migrations: impl Iterator<Item = &'static str>) -> String {
     let mut sql = "PRAGMA journal_mode = WAL;
          CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT;"
         .to_owned();
-    for (version, migration) in (1..).zip(&migrations) {
+    for (version, migration) in (1..).zip(migrations) {
         let (name, checksum) = (NAMES[version - 1], ContentHash::of(migration));
         let _ =
             write!(sql, "{migration}; INSERT INTO migrations VALUES ({version}, '{name}', '{checksum}');");
     }
+    sql
+}
+
+/// A database as the last version without users left it, with rows of these people.
+async fn make_version_15(directory: &Path, people: &[&str]) {
+    let mut sql = sql_of(BEFORE_DECISIONS.into_iter().chain(BEFORE_PEOPLE));
     for (n, by) in people.iter().enumerate() {
         let _ = write!(
             sql,
@@ -303,4 +317,61 @@ async fn people_of_positions_become_the_administrator() {
         let found: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap();
         assert_eq!(found, named.map(|(_, after)| after.to_owned()), "{sql}");
     }
+}
+
+/// The events come from the log again; what only the database knows remains.
+#[tokio::test]
+async fn the_table_of_audit_events_is_made_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let migrations = BEFORE_DECISIONS.into_iter().chain(BEFORE_PEOPLE).chain(BEFORE_SHARED_TEXTS);
+    let event = |seq: u64, minutes: u64| {
+        let at_ms = minutes * 60_000;
+        let text = format!(
+            r#"{{"at_ms":{at_ms},"kind":"auth_failed","level":"warn","actor":{{"kind":"system","id":"octroi"}}}}"#
+        );
+        (seq, text)
+    };
+    let events = [event(5, 25), event(6, 31)];
+    let pairs = events.clone().map(|(seq, text)| format!("[{seq},{text}]")).join(",");
+    let sql = format!(
+        "{}
+         INSERT INTO audit_chunks VALUES (0, 'n1', 5, 0, 2, '[{pairs}]');
+         INSERT INTO audit_nodes VALUES ('n1', 6), ('n2', 9);
+         INSERT INTO audit_logs VALUES ('n1', 'key', 4, 3);
+         INSERT INTO audit_blocks VALUES (0, 1500000, 1860000);
+         INSERT INTO audit_marks VALUES (0, 'event_type', 'auth_failed');
+         INSERT INTO audit_late VALUES ('x', 1);
+         INSERT INTO audit_counts VALUES (1, 'auth_failed', '', '', '', 7), (2, 'auth_failed', '', '', '', 1),
+            (3, 'auth_failed', '', '', '', 1);",
+        sql_of(migrations)
+    );
+    run_sql(directory.path(), &sql).await;
+
+    let store = Store::open(directory.path(), &test_key).await.unwrap();
+    assert_eq!(store.last_audit_seq("n1").await.unwrap(), None);
+    // A log that lost its end is still noticed, until that is accepted.
+    let known = |last_1, last_2| [("n1".to_owned(), last_1), ("n2".to_owned(), last_2)];
+    assert_eq!(store.audit_nodes().await.unwrap(), known(6, 9));
+    assert_eq!(store.rewind_audit("n2", 4).await.unwrap(), 0);
+    assert_eq!(store.last_audit_seq("n2").await.unwrap(), None);
+    assert_eq!(store.audit_nodes().await.unwrap(), known(6, 4));
+    assert_eq!(store.known_logs().await.unwrap().len(), 1);
+    let n_events = async || {
+        let page = store.audit_events(&AuditFilter::default(), None, 10).await.unwrap();
+        let counts = store.audit_counts(0, 10).await.unwrap();
+        (page.rows.len(), counts.iter().map(|count| count.n).sum::<u64>())
+    };
+    // Events that are in the log no longer are only counted.
+    assert_eq!(n_events().await, (0, 7));
+    let records = events.each_ref().map(|(seq, text)| AuditRecord::read(*seq, text.as_bytes()).unwrap());
+    for (record, last) in records.iter().zip([5, 6]) {
+        assert_eq!(store.append_audit("n1", std::slice::from_ref(record)).await.unwrap(), 1);
+        assert_eq!(store.last_audit_seq("n1").await.unwrap(), Some(last));
+        assert_eq!(store.audit_nodes().await.unwrap(), known(6, 4));
+    }
+    assert_eq!(n_events().await, (2, 9));
+    assert_eq!(store.append_audit("n1", &records).await.unwrap(), 0);
+    assert_eq!(store.rewind_audit("n1", 5).await.unwrap(), 1);
+    assert_eq!(store.audit_nodes().await.unwrap(), known(5, 4));
+    assert_eq!(store.last_audit_seq("n1").await.unwrap(), Some(5));
 }

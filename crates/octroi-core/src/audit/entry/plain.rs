@@ -5,16 +5,18 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::Entry;
+use super::reader::KnownRecord;
+use super::{Entry, EntryFrame};
 use crate::audit::event::CallId;
 use crate::audit::words::{ActorKind, Kind, Level, Ruling, SourceType};
 
 /// Parses a record whose members are in the order of writing and whose texts have no escapes. Returns `None`
 /// for any other record.
-pub(super) fn parse(body: &str) -> Option<Entry<'_>> {
+pub(super) fn parse(body: &str) -> Option<(Entry<'_>, EntryFrame<'_>)> {
     let mut rest = Rest(body);
     rest.expect("{\"at_ms\":")?;
     let at_ms = rest.number()?;
+    let after_time = rest.0;
     let kind = Kind::parse(rest.member("kind")?)?;
     let level = Level::parse(rest.member("level")?)?;
     rest.expect(",\"actor\":{\"kind\":\"")?;
@@ -26,17 +28,13 @@ pub(super) fn parse(body: &str) -> Option<Entry<'_>> {
         ["agent", "session", "server", "tool"].map(|name| rest.member(name).map(Cow::Borrowed));
     let source = rest.word("source_type", SourceType::parse)?;
     let project = rest.member("project").map(Cow::Borrowed);
+    let before_call = rest.since(after_time);
     let call = rest.word("call", CallId::parse)?;
+    let after_call = rest.0;
     let ruling = rest.word("decision", Ruling::parse)?;
-    let context = if rest.expect(",\"context\":").is_some() {
-        let context = rest.0.strip_suffix('}')?;
-        serde_json::from_str::<&RawValue>(context).ok().filter(|_| context.starts_with('{'))?.get()
-    } else if rest.0 == "}" {
-        ""
-    } else {
-        return None;
-    };
-    Some(Entry {
+    let frame = EntryFrame { before_call, after_call: rest.since(after_call) };
+    let context = rest.context()?;
+    let entry = Entry {
         at_ms,
         kind,
         level,
@@ -51,6 +49,30 @@ pub(super) fn parse(body: &str) -> Option<Entry<'_>> {
         call,
         ruling,
         context,
+    };
+    Some((entry, frame))
+}
+
+/// Reads a record that differs from one of these only in time, call and context, which is quicker. Returns `None` for
+/// any other record.
+pub(super) fn parse_like<'a>(
+    body: &'a str,
+    known: &[KnownRecord<'a>],
+    buffer: &mut String,
+) -> Option<(Entry<'a>, EntryFrame<'a>)> {
+    let mut start = Rest(body);
+    start.expect("{\"at_ms\":")?;
+    let at_ms = start.number()?;
+    known.iter().find_map(|KnownRecord { entry, frame, repeated }| {
+        let mut rest = Rest(start.0);
+        rest.expect(frame.before_call)?;
+        let call = rest.word("call", CallId::parse)?;
+        rest.expect(frame.after_call)?;
+        let context = match repeated.and_then(|repeated| rest.context_before(repeated, buffer)) {
+            Some(context) => context,
+            None => rest.context()?,
+        };
+        Some((Entry { at_ms, call, context, ..entry.clone() }, *frame))
     })
 }
 
@@ -61,6 +83,11 @@ impl<'a> Rest<'a> {
     fn expect(&mut self, start: &str) -> Option<()> {
         self.0 = self.0.strip_prefix(start)?;
         Some(())
+    }
+
+    /// What was read since this was still to be read.
+    fn since(&self, earlier: &'a str) -> &'a str {
+        &earlier[..earlier.len() - self.0.len()]
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -78,6 +105,27 @@ impl<'a> Rest<'a> {
         let (text, rest) = self.0.split_at(end);
         self.0 = rest.strip_prefix('"')?;
         Some(text)
+    }
+
+    /// The text of the context, or an empty one, after which the record ends.
+    fn context(&self) -> Option<&'a str> {
+        if self.0 == "}" {
+            return Some("");
+        }
+        let context = self.0.strip_prefix(",\"context\":")?.strip_suffix('}')?;
+        Some(serde_json::from_str::<&RawValue>(context).ok().filter(|_| context.starts_with('{'))?.get())
+    }
+
+    /// The text of a context that ends like the valid context of another record, from a comma between two members on.
+    /// Only the beginning is left to be checked: if it is an object of its own, so is the whole.
+    fn context_before(&self, repeated: &str, buffer: &mut String) -> Option<&'a str> {
+        let context = self.0.strip_prefix(",\"context\":")?.strip_suffix('}')?;
+        let beginning = context.strip_suffix(repeated)?;
+        buffer.clear();
+        buffer.push_str(beginning);
+        buffer.push('}');
+        let has_members = beginning.starts_with('{') && !beginning[1..].trim_ascii().is_empty();
+        serde_json::from_str::<&RawValue>(buffer).ok().filter(|_| has_members).map(|_| context)
     }
 
     /// A member with a string, if it comes next.

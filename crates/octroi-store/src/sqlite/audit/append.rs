@@ -8,7 +8,8 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, Sqlite as Driver, Transaction};
 
 use super::super::Sqlite;
-use super::chunk::Chunk;
+use super::chunk::{CHUNK_BITS, Chunk};
+use super::filling::{Filed, Filling};
 use super::late::is_late;
 use super::{BLOCK_BITS, SPAN_MS};
 use crate::audit::{AuditRecord, at_ms};
@@ -20,16 +21,17 @@ const COUNTS_AT_ONCE: [usize; 3] = [100, 10, 1];
 
 static PUT_CHUNKS: LazyLock<[String; 2]> = LazyLock::new(|| {
     CHUNKS_AT_ONCE.map(|n_rows| {
-        let rows = rows_of_six(n_rows);
+        let rows = vec!["(?, ?, ?, ?, ?, ?, ?, ?)"; n_rows].join(", ");
         format!(
-            "INSERT OR REPLACE INTO audit_chunks (chunk, node, first_seq, n_gone, n_events, events) VALUES {rows}"
+            "INSERT OR REPLACE INTO audit_chunks
+             (chunk, node, first_seq, n_gone, n_events, base_ms, templates, events) VALUES {rows}"
         )
     })
 });
 
 static ADD_COUNTS: LazyLock<[String; 3]> = LazyLock::new(|| {
     COUNTS_AT_ONCE.map(|n_rows| {
-        let rows = rows_of_six(n_rows);
+        let rows = vec!["(?, ?, ?, ?, ?, ?)"; n_rows].join(", ");
         format!(
             "INSERT INTO audit_counts (span, event_type, agent, tool, decision, n) VALUES {rows}
              ON CONFLICT DO UPDATE SET n = n + excluded.n"
@@ -37,9 +39,10 @@ static ADD_COUNTS: LazyLock<[String; 3]> = LazyLock::new(|| {
     })
 });
 
-fn rows_of_six(n_rows: usize) -> String {
-    vec!["(?, ?, ?, ?, ?, ?)"; n_rows].join(", ")
-}
+/// While the table is made again, the log is known to be longer than the table.
+const SAVE_LAST: &str = "
+    INSERT INTO audit_nodes (node, last_seq, indexed_seq) VALUES (?1, ?2, ?2)
+    ON CONFLICT DO UPDATE SET last_seq = max(last_seq, ?2), indexed_seq = ?2";
 
 /// The filterable columns, whose values are recorded per block.
 const KINDS: [&str; 6] = ["event_type", "source_type", "tool", "agent", "server", "decision"];
@@ -48,10 +51,13 @@ const KINDS: [&str; 6] = ["event_type", "source_type", "tool", "agent", "server"
 #[derive(Default)]
 struct Added<'a> {
     times: Option<(i64, i64)>,
-    /// The number of events with the same values in the columns above, per time span.
-    sorts: HashMap<(i64, [Option<&'a str>; 6]), i64>,
+    /// Each time span and values in the columns above, with the index of the number of such events.
+    sorts: HashMap<(i64, [Option<&'a str>; 6]), usize>,
+    counts: Vec<i64>,
     /// There are too many of them to count their events.
     sessions: BTreeSet<&'a str>,
+    /// The last chunk, and the sort that the last event with each of its templates had.
+    by_template: (i64, Vec<Option<(i64, usize)>>),
 }
 
 impl Sqlite {
@@ -63,26 +69,32 @@ impl Sqlite {
         let mut transaction = self.begin().await?;
         let records = self.new_records(&mut transaction, node, records).await?;
         let Some(last) = records.last() else { return Ok(0) };
-        let mut chunks: Vec<Chunk> = self.last_chunk(&mut transaction).await?.into_iter().collect();
+        let last_chunk = self.last_chunk(&mut transaction).await?;
+        let mut next = last_chunk.as_ref().map_or(0, |last| last.number + 1);
+        // A chunk that cannot be read is left as it is.
+        let open = last_chunk.filter(|last| last.has_room_for(node)).map(Filling::resume);
+        let mut chunks: Vec<Filling> = open.into_iter().flatten().collect();
         let mut blocks: BTreeMap<i64, Added<'_>> = BTreeMap::new();
         for record in records {
-            let next = chunks.last().map_or(0, |last| last.number + 1);
             let chunk = match chunks.last_mut() {
-                Some(open) if open.has_room_for(node) => open,
-                Some(_) | None => chunks.push_mut(Chunk::before(next, node, record.seq)),
+                Some(open) if open.chunk().has_room_for(node) => open,
+                Some(_) | None => {
+                    next += 1;
+                    chunks.push_mut(Filling::new(next - 1, node, record))
+                }
             };
-            let position = chunk.push(record.seq, record.text);
-            blocks.entry(position >> BLOCK_BITS).or_default().add(&record.entry);
+            let filed = chunk.add(record);
+            blocks.entry(filed.position >> BLOCK_BITS).or_default().add(&record.entry, filed);
             if let Some(call) = record.entry.call.filter(|call| is_late(*call, at_ms(&record.entry))) {
-                self.add_late(&mut transaction, call, position).await?;
+                self.add_late(&mut transaction, call, filed.position).await?;
             }
         }
-        self.put_chunks(&mut transaction, chunks).await?;
+        self.put_chunks(&mut transaction, chunks.into_iter().map(Filling::into_chunk).collect()).await?;
         for (block, added) in &blocks {
             self.mark_block(&mut transaction, *block, added).await?;
         }
         self.count(&mut transaction, &blocks).await?;
-        sqlx::query("INSERT OR REPLACE INTO audit_nodes (node, last_seq) VALUES (?, ?)")
+        sqlx::query(SAVE_LAST)
             .bind(node)
             .bind(last.seq.cast_signed())
             .execute(&mut *transaction)
@@ -99,11 +111,13 @@ impl Sqlite {
         node: &str,
         records: &'a [AuditRecord<'a>],
     ) -> Result<&'a [AuditRecord<'a>], StoreError> {
-        let known: Option<i64> = sqlx::query_scalar("SELECT last_seq FROM audit_nodes WHERE node = ?")
-            .bind(node)
-            .fetch_optional(&mut **transaction)
-            .await
-            .map_err(|error| self.failed(error))?;
+        let known: Option<Option<i64>> =
+            sqlx::query_scalar("SELECT indexed_seq FROM audit_nodes WHERE node = ?")
+                .bind(node)
+                .fetch_optional(&mut **transaction)
+                .await
+                .map_err(|error| self.failed(error))?;
+        let known = known.flatten();
         let n_known =
             records.partition_point(|record| known.is_some_and(|known| record.seq.cast_signed() <= known));
         Ok(&records[n_known..])
@@ -130,7 +144,8 @@ impl Sqlite {
                 let mut query = sqlx::query(AssertSqlSafe(sql.as_str()));
                 for chunk in rest.by_ref().take(size) {
                     query = query.bind(chunk.number).bind(chunk.node).bind(chunk.first_seq);
-                    query = query.bind(chunk.n_gone).bind(chunk.n_events).bind(chunk.events);
+                    query = query.bind(chunk.n_gone).bind(chunk.n_events).bind(chunk.base_ms);
+                    query = query.bind(chunk.templates).bind(chunk.events);
                 }
                 query.execute(&mut **transaction).await.map_err(|error| self.failed(error))?;
             }
@@ -176,11 +191,11 @@ impl Sqlite {
         blocks: &BTreeMap<i64, Added<'_>>,
     ) -> Result<(), StoreError> {
         let mut counts: BTreeMap<(i64, [&str; 4]), i64> = BTreeMap::new();
-        for ((span, [event_type, _, tool, agent, _, decision]), n) in
-            blocks.values().flat_map(|added| &added.sorts)
-        {
-            let sort = [event_type, agent, tool, decision].map(|value| value.unwrap_or_default());
-            *counts.entry((*span, sort)).or_default() += n;
+        for added in blocks.values() {
+            for ((span, [event_type, _, tool, agent, _, decision]), index) in &added.sorts {
+                let sort = [event_type, agent, tool, decision].map(|value| value.unwrap_or_default());
+                *counts.entry((*span, sort)).or_default() += added.counts[*index];
+            }
         }
         let counts: Vec<_> = counts.into_iter().collect();
         let mut rest = counts.as_slice();
@@ -199,11 +214,31 @@ impl Sqlite {
 }
 
 impl<'a> Added<'a> {
-    fn add(&mut self, entry: &'a Entry<'_>) {
+    fn add(&mut self, entry: &'a Entry<'_>, Filed { position, template }: Filed) {
         let at_ms = at_ms(entry);
         let (first, last) = self.times.unwrap_or((at_ms, at_ms));
         self.times = Some((first.min(at_ms), last.max(at_ms)));
-        let sort = [
+        let span = at_ms.div_euclid(SPAN_MS);
+        // Events with the same template have the same values, so most need no search.
+        let (chunk, by_template) = &mut self.by_template;
+        if *chunk != position >> CHUNK_BITS {
+            *chunk = position >> CHUNK_BITS;
+            by_template.clear();
+        }
+        if by_template.len() <= template {
+            by_template.resize(template + 1, None);
+        }
+        let sort = match by_template[template] {
+            Some((known, sort)) if known == span => sort,
+            Some(_) | None => self.sort(entry, span),
+        };
+        self.by_template.1[template] = Some((span, sort));
+        self.counts[sort] += 1;
+    }
+
+    /// The index of the number of events like this one.
+    fn sort(&mut self, entry: &'a Entry<'_>, span: i64) -> usize {
+        let values = [
             Some(entry.kind.as_str()),
             entry.source.map(SourceType::as_str),
             entry.tool.as_deref(),
@@ -211,8 +246,13 @@ impl<'a> Added<'a> {
             entry.server.as_deref(),
             entry.ruling.map(Ruling::as_str),
         ];
-        *self.sorts.entry((at_ms.div_euclid(SPAN_MS), sort)).or_default() += 1;
         self.sessions.extend(entry.session.as_deref());
+        let next = self.counts.len();
+        let sort = *self.sorts.entry((span, values)).or_insert(next);
+        if sort == next {
+            self.counts.push(0);
+        }
+        sort
     }
 
     /// The distinct values of each column.

@@ -5,14 +5,14 @@ use sqlx::{QueryBuilder, Sqlite as Driver};
 
 use super::super::Sqlite;
 use super::BLOCK_BITS;
-use super::chunk::{CHUNK_BITS, Chunk};
+use super::chunk::{CHUNK_BITS, Chunk, Unpacked, Unreadable};
 use crate::audit::{AuditCursor, AuditFilter, AuditPage, AuditRow};
 use crate::error::StoreError;
 
 /// The number of blocks that one search reads.
 const BLOCKS_MAX: usize = 64;
 /// The number of chunks that are read at once.
-const CHUNKS_READ: i64 = 8;
+const CHUNKS_READ: i64 = 4;
 
 /// The matches so far.
 struct FoundRecord<'a> {
@@ -99,15 +99,20 @@ impl FoundRecord<'_> {
     }
 
     /// Adds the matching events of a chunk, the newest first.
-    fn add(&mut self, chunk: &Chunk) -> Result<(), serde_json::Error> {
-        for (position, seq, text) in chunk.events()?.into_iter().rev() {
+    fn add(&mut self, chunk: &Chunk) -> Result<(), Unreadable> {
+        let Unpacked { templates, events } = chunk.unpack()?;
+        // A record of a newer Octroi may fail to parse.
+        let templates: Vec<Option<Entry<'_>>> =
+            templates.into_iter().map(|text| Entry::parse_text(text).ok()).collect();
+        let mut context = String::new();
+        for event in events.iter().rev() {
             if self.is_full() {
                 break;
             }
-            // A record of a newer Octroi may fail to parse.
-            if let Ok(entry) = Entry::parse(text.as_bytes()) {
-                let cursors = [AuditCursor::at(position), AuditCursor::of_decision_at(position)];
-                let events = cursors.into_iter().zip(self.filter.events(&chunk.node, seq, &entry));
+            if let Some(template) = &templates[event.template] {
+                let entry = event.entry(template, &mut context);
+                let cursors = [AuditCursor::at(event.position), AuditCursor::of_decision_at(event.position)];
+                let events = cursors.into_iter().zip(self.filter.events(&chunk.node, event.seq, &entry));
                 let n_missing = self.n_max - self.rows.len();
                 let before = self.before;
                 let found = events.filter_map(|(cursor, row)| Some((cursor, row?)));

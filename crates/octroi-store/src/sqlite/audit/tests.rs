@@ -1,3 +1,5 @@
+mod shared_texts;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -7,7 +9,7 @@ use super::super::Sqlite;
 use super::late::CHUNKS_OF_CALL;
 use super::search::{CHUNKS, blocks_query};
 use super::{BLOCK_BITS, COUNTS};
-use crate::audit::{AuditCursor, AuditFilter, AuditRecord};
+use crate::audit::{AuditCursor, AuditFilter, AuditRecord, AuditRecordReader};
 
 /// An event and its sequence number.
 fn event(seq: u64, at_ms: i64, tool: &str, call: &str) -> (u64, String) {
@@ -29,8 +31,9 @@ fn call(number: u64) -> String {
 
 async fn add(sqlite: &Sqlite, events: &[(u64, String)]) {
     for batch in events.chunks(5_000) {
+        let mut reader = AuditRecordReader::default();
         let records: Vec<AuditRecord<'_>> =
-            batch.iter().map(|(seq, text)| AuditRecord::read(*seq, text.as_bytes()).unwrap()).collect();
+            batch.iter().map(|(seq, text)| reader.read(*seq, text.as_bytes()).unwrap()).collect();
         sqlite.append_audit("n1", &records).await.unwrap();
     }
 }
