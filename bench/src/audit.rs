@@ -1,6 +1,8 @@
 //! The cost of reading a long audit log: time, and memory that must not grow with the log.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -31,7 +33,17 @@ pub(crate) async fn long_log(n_records: Option<u64>) -> BenchResult<()> {
     let before = cpu::time_of(std::process::id());
     fill(&data.join("audit"), n_records).await?;
     let used = cpu::time_of(std::process::id()).saturating_sub(before);
-    row("written, by one writer", begun.elapsed(), used, cpu::most_memory_of(std::process::id()));
+    let size = bytes_for_each(&data.join("audit"), n_records)?;
+    let what = format!("written, by one writer: {size} bytes for each record");
+    row(&what, begun.elapsed(), used, cpu::most_memory_of(std::process::id()));
+
+    let begun = Instant::now();
+    let before = cpu::time_of(std::process::id());
+    compress(&data.join("audit")).await?;
+    let used = cpu::time_of(std::process::id()).saturating_sub(before);
+    let size = bytes_for_each(&data.join("audit"), n_records)?;
+    let what = format!("compressed, in the background: {size} bytes for each record");
+    row(&what, begun.elapsed(), used, cpu::most_memory_of(std::process::id()));
 
     measured("`octroi audit verify`", &data, &["audit", "verify"]).await?;
     measured("`octroi audit export --since 1h`", &data, &["audit", "export", "--since", "1h"]).await?;
@@ -66,7 +78,8 @@ pub(crate) async fn long_log(n_records: Option<u64>) -> BenchResult<()> {
 
 /// Starts and ends of calls, as the gateway writes them, and some denials.
 async fn fill(directory: &Path, n_records: u64) -> BenchResult<()> {
-    let log = AuditLog::open(directory, &Options::new(octroi_gateway::system_clock()))?.log;
+    let options = Options { compress: false, ..Options::new(octroi_gateway::system_clock()) };
+    let log = AuditLog::open(directory, &options)?.log;
     let now_ms = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
     let span_ms = DAYS * 24 * 3_600_000;
     let trace = r#"[{"gate":"disabled","verdict":"pass"},{"gate":"arguments","verdict":"pass"},{"gate":"pin","verdict":"pass"},{"gate":"policy","verdict":"allow"}]"#;
@@ -105,6 +118,47 @@ async fn fill(directory: &Path, n_records: u64) -> BenchResult<()> {
     }
     log.close().await?;
     Ok(())
+}
+
+/// Opens the log, and waits until it has compressed its closed segments.
+async fn compress(directory: &Path) -> BenchResult<()> {
+    let log = AuditLog::open(directory, &Options::new(octroi_gateway::system_clock()))?.log;
+    // The last one is being written.
+    while n_uncompressed(directory)? > 1 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    log.close().await?;
+    Ok(())
+}
+
+/// The segments of a log.
+fn segments(directory: &Path) -> BenchResult<Vec<PathBuf>> {
+    let paths = std::fs::read_dir(directory)?.map(|item| item.map(|item| item.path()));
+    let paths = paths.collect::<Result<Vec<_>, _>>()?;
+    Ok(paths
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
+        .collect())
+}
+
+/// How many segments have version 1 in their header.
+fn n_uncompressed(directory: &Path) -> BenchResult<usize> {
+    let mut n_uncompressed = 0;
+    for path in segments(directory)? {
+        let mut header = [0; 12];
+        File::open(path)?.read_exact(&mut header)?;
+        n_uncompressed += usize::from(header[8..] == 1_u32.to_le_bytes());
+    }
+    Ok(n_uncompressed)
+}
+
+/// The space of a log on disk, for each of its records.
+fn bytes_for_each(directory: &Path, n_records: u64) -> BenchResult<u64> {
+    let mut n_bytes = 0;
+    for path in segments(directory)? {
+        n_bytes += std::fs::metadata(path)?.len();
+    }
+    Ok(n_bytes / n_records.max(1))
 }
 
 /// Whether the search table is behind the log, which `octroi audit list` reports.

@@ -4,8 +4,10 @@
 //! changes, [`prove`] proves that a record is part of the log, [`export()`] writes records for other
 //! programs. `docs/audit.md` describes the files.
 
+mod blocks;
 mod carried;
 mod checkpoints;
+mod compressor;
 mod cursor;
 mod error;
 mod export;
@@ -21,6 +23,7 @@ mod purge;
 mod queue;
 mod reader;
 mod recover;
+mod replacement;
 mod syncer;
 mod unfinished;
 mod verify;

@@ -24,7 +24,6 @@ pub const LARGE_REQUEST_BYTES: usize = 16 << 10;
 pub const LARGE_ANSWER_BYTES: usize = 256 << 10;
 
 /// The priority of these threads: with few cores, small requests come first.
-#[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
 thread_local! {
@@ -58,7 +57,7 @@ impl HeavyThreads {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(n_cores.saturating_sub(1).max(1))
             .thread_name("heavy")
-            .on_thread_start(lower_priority)
+            .on_thread_start(|| lower_priority(NICENESS))
             .enable_all()
             .build()?;
         let tasks = BackgroundTasks::new(runtime.handle().clone());
@@ -74,16 +73,14 @@ impl Drop for HeavyThreads {
     }
 }
 
-/// Lets this thread, and those that it starts, come after the threads that serve clients.
-#[cfg(target_os = "linux")]
-pub fn lower_priority() {
-    // Here a thread has a priority of its own, and its id stands for it. Best effort.
-    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS);
+/// Lowers the priority of this thread, where a thread has one of its own. Best effort.
+pub fn lower_priority(niceness: i32) {
+    // On Linux the id of a thread stands for its priority; elsewhere this would be that of the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), niceness);
+    #[cfg(not(target_os = "linux"))]
+    let _ = niceness;
 }
-
-/// Lets this thread, and those that it starts, come after the threads that serve clients.
-#[cfg(not(target_os = "linux"))]
-pub fn lower_priority() {}
 
 /// To be called before something large or expensive is processed. A [`Movable`] goes on on another thread then.
 pub async fn leave_worker() {

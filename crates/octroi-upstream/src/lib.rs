@@ -48,7 +48,9 @@ pub use context::Context;
 pub use error::UpstreamError;
 pub use event::{CallEvent, EventSink, Owner, ServerEvent, ServerQuestion};
 pub use gate::{GateAnswer, GateError, GateProgram};
-pub use heavy_work::{HeavyThreads, LARGE_ANSWER_BYTES, LARGE_REQUEST_BYTES, Movable, leave_worker, lower_priority};
+pub use heavy_work::{
+    HeavyThreads, LARGE_ANSWER_BYTES, LARGE_REQUEST_BYTES, Movable, leave_worker, lower_priority,
+};
 pub use hook::{HookError, run_once};
 pub use http::HttpClient;
 pub use identity::{ServerIdentity, SpokenEras};

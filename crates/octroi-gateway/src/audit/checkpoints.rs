@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use octroi_core::audit::checkpoint::NOTE_MAX;
 use octroi_core::audit::{Checkpoint, PublicKey};
 
-use super::cursor::read_at;
 use super::error::AuditError;
+use super::file::read_at;
 
 pub(super) const FILE_NAME: &str = "checkpoints";
 /// The beginning of every note: the name of a log.

@@ -1,14 +1,19 @@
 //! Steps through the frames of one segment with a small buffer, also while it is being written.
+//!
+//! Positions are those of an uncompressed segment, whether it is compressed or not. So a position stays valid when
+//! the segment is replaced by its compressed copy.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use octroi_core::audit::Hash;
 
+use super::blocks::{BlockError, Blocks};
 use super::error::AuditError;
-use super::format::{FRAME_HEAD, FrameHead, HEADER_MAX, Header, HeaderError};
+use super::file::read_at;
+use super::format::{FRAME_HEAD, FrameHead, HEADER_MAX, Header, HeaderError, Storage};
 
 const BUFFER: usize = 64 << 10;
 
@@ -23,6 +28,8 @@ pub(super) struct Cursor {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+    /// Of a compressed segment.
+    blocks: Option<Blocks>,
 }
 
 /// A record and its position.
@@ -31,7 +38,7 @@ pub(super) struct Frame<'a> {
     pub(super) seq: u64,
     pub(super) chain: Hash,
     pub(super) body: &'a [u8],
-    /// Where its frame begins in the file.
+    /// Where its frame begins.
     pub(super) offset: u64,
 }
 
@@ -58,11 +65,33 @@ impl Cursor {
         let file = File::open(path).map_err(failed)?;
         let mut bytes = vec![0; HEADER_MAX];
         let n_read = read_at(&file, &mut bytes, 0).map_err(failed)?;
-        Ok(Header::parse(&bytes[..n_read]).map(|(header, length)| {
-            let path = path.to_owned();
-            let cursor = Self { path, file, offset: length as u64, buffer: Vec::new(), start: 0, end: 0 };
-            (cursor, header)
-        }))
+        let (header, storage, length) = match Header::parse(&bytes[..n_read]) {
+            Ok(parsed) => parsed,
+            Err(error) => return Ok(Err(error)),
+        };
+        let offset = length as u64;
+        let blocks = match storage {
+            Storage::Plain => None,
+            Storage::Compressed => Some(Blocks::new(&file, offset).map_err(failed)?),
+        };
+        let path = path.to_owned();
+        Ok(Ok((Self { path, file, offset, buffer: Vec::new(), start: 0, end: 0, blocks }, header)))
+    }
+
+    /// Whether the segment is compressed, and so was closed: it is never written again.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.blocks.is_some()
+    }
+
+    /// Whether the file that is being read is still there under its name.
+    pub(super) fn is_in_place(&self) -> Result<bool, AuditError> {
+        let failed = |error| AuditError::io(&self.path, error);
+        let own = self.file.metadata().map_err(failed)?;
+        match fs::metadata(&self.path) {
+            Ok(found) => Ok((found.dev(), found.ino()) == (own.dev(), own.ino())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     /// Where the next frame begins.
@@ -79,7 +108,10 @@ impl Cursor {
 
     /// Reads the next item. After anything but a record the cursor stays where it is.
     pub(super) fn next(&mut self) -> Result<Step<'_>, AuditError> {
-        let n_head = self.fill(FRAME_HEAD)?;
+        let Some(n_head) = self.fill(FRAME_HEAD)? else {
+            self.seek(self.offset);
+            return Ok(Step::Unreadable);
+        };
         let Some(head) = self.buffer[self.start..self.end].first_chunk::<FRAME_HEAD>() else {
             self.seek(self.offset);
             return Ok(if n_head == 0 { Step::End } else { Step::Torn { n_bytes: n_head as u64 } });
@@ -89,7 +121,10 @@ impl Cursor {
             return Ok(Step::Unreadable);
         };
         let length = FRAME_HEAD + head.length;
-        let n_there = self.fill(length)?;
+        let Some(n_there) = self.fill(length)? else {
+            self.seek(self.offset);
+            return Ok(Step::Unreadable);
+        };
         if n_there < length {
             self.seek(self.offset);
             return Ok(Step::Torn { n_bytes: n_there as u64 });
@@ -104,6 +139,9 @@ impl Cursor {
     /// Whether only zeros follow up to the end: blocks that the file system had allocated but not yet written
     /// when the power failed.
     pub(super) fn is_zero_to_the_end(&self) -> Result<bool, AuditError> {
+        if self.is_compressed() {
+            return Ok(false);
+        }
         let mut bytes = vec![0; BUFFER];
         let mut offset = self.offset;
         loop {
@@ -124,13 +162,39 @@ impl Cursor {
         self.file.metadata().map(|data| data.len()).map_err(|error| AuditError::io(&self.path, error))
     }
 
-    /// Buffers at least `n_needed` bytes if the file has them; returns how many there are, at most
-    /// `n_needed`.
-    fn fill(&mut self, n_needed: usize) -> Result<usize, AuditError> {
+    /// Buffers at least `n_needed` bytes if there are so many; returns how many there are, at most `n_needed`.
+    /// `None` if a block of a compressed segment is damaged.
+    fn fill(&mut self, n_needed: usize) -> Result<Option<usize>, AuditError> {
         let n_there = self.end - self.start;
         if n_there >= n_needed {
-            return Ok(n_needed);
+            return Ok(Some(n_needed));
         }
+        if self.is_compressed() {
+            self.fill_from_blocks(n_needed)
+        } else {
+            self.fill_from_file(n_needed).map(Some)
+        }
+    }
+
+    fn fill_from_blocks(&mut self, n_needed: usize) -> Result<Option<usize>, AuditError> {
+        // No frame continues in the next block.
+        let Some(blocks) = self.blocks.as_mut().filter(|_| self.start == self.end) else { return Ok(None) };
+        self.start = 0;
+        self.end = 0;
+        match blocks.read(&self.file, self.offset, &mut self.buffer) {
+            Ok(Some(n_before)) => {
+                self.start = n_before;
+                self.end = self.buffer.len();
+                Ok((self.end - self.start >= n_needed).then_some(n_needed))
+            }
+            Ok(None) => Ok(Some(0)),
+            Err(BlockError::Damaged) => Ok(None),
+            Err(BlockError::Io(error)) => Err(AuditError::io(&self.path, error)),
+        }
+    }
+
+    fn fill_from_file(&mut self, n_needed: usize) -> Result<usize, AuditError> {
+        let n_there = self.end - self.start;
         self.buffer.copy_within(self.start..self.end, 0);
         self.start = 0;
         self.end = n_there;
@@ -148,18 +212,4 @@ impl Cursor {
         self.end += n_read;
         Ok(self.end.min(n_needed))
     }
-}
-
-/// Reads until the buffer is full or the file ends.
-pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut n_read = 0;
-    while n_read < buffer.len() {
-        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
-            Ok(0) => break,
-            Ok(n) => n_read += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(n_read)
 }

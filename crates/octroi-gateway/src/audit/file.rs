@@ -1,7 +1,6 @@
 //! A file that only its owner may read, written at known offsets and synced by two threads.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-#[cfg(test)]
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -132,6 +131,20 @@ pub(super) fn create_directory(directory: &Path) -> Result<(), AuditError> {
 pub(super) fn sync_directory(directory: &Path) -> Result<(), AuditError> {
     let synced = File::open(directory).and_then(|file| file.sync_all());
     synced.map_err(|error| AuditError::io(directory, error))
+}
+
+/// Reads until the buffer is full or the file ends.
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut n_read = 0;
+    while n_read < buffer.len() {
+        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
+            Ok(0) => break,
+            Ok(n) => n_read += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(n_read)
 }
 
 /// Writes a small file atomically.

@@ -1,4 +1,5 @@
-//! The format of a segment file: a header, then one frame per record.
+//! The format of a segment file: a header, then one frame per record. In a compressed segment the frames are in
+//! blocks, which [`blocks`](super::blocks) describes; its header is the same but for the version.
 
 use std::fs;
 use std::io;
@@ -8,7 +9,8 @@ use octroi_core::audit::merkle::Tree;
 use octroi_core::audit::{Hash, chain};
 
 const MAGIC: &[u8; 8] = b"OCTAUDIT";
-const VERSION: u32 = 1;
+const PLAIN_VERSION: u32 = 1;
+const COMPRESSED_VERSION: u32 = 2;
 /// The offset of the variable part: after magic, version, first number, chain value, length of the name.
 const HEADER_FIXED: usize = 8 + 4 + 8 + 32 + 1;
 /// The maximum length of a header.
@@ -35,6 +37,15 @@ pub(super) struct Header {
     pub(super) tree: Tree,
 }
 
+/// How the frames of a segment are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Storage {
+    /// One after the other. Every segment is written like this.
+    Plain,
+    /// In compressed blocks. Such a segment is never written again.
+    Compressed,
+}
+
 /// Why a header cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderError {
@@ -50,10 +61,14 @@ impl Header {
         Self { node: node.to_owned(), first_seq: 1, chain: chain::start(node), tree: Tree::default() }
     }
 
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self, storage: Storage) -> Vec<u8> {
+        let version = match storage {
+            Storage::Plain => PLAIN_VERSION,
+            Storage::Compressed => COMPRESSED_VERSION,
+        };
         let mut bytes = Vec::with_capacity(HEADER_FIXED + 64);
         bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&version.to_le_bytes());
         bytes.extend_from_slice(&self.first_seq.to_le_bytes());
         bytes.extend_from_slice(&self.chain.0);
         // The length of names was checked when the log was created.
@@ -65,17 +80,19 @@ impl Header {
         bytes
     }
 
-    /// Parses the header of a file; returns its length too.
-    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, usize), HeaderError> {
+    /// Parses the header of a file; returns how the frames after it are stored, and its length.
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, Storage, usize), HeaderError> {
         let mut rest = Fields(bytes);
         if !bytes.starts_with(MAGIC) {
             let is_cut = MAGIC.starts_with(bytes);
             return Err(if is_cut { HeaderError::Short } else { HeaderError::Foreign });
         }
         rest.take::<8>()?;
-        if u32::from_le_bytes(rest.take()?) != VERSION {
-            return Err(HeaderError::Foreign);
-        }
+        let storage = match u32::from_le_bytes(rest.take()?) {
+            PLAIN_VERSION => Storage::Plain,
+            COMPRESSED_VERSION => Storage::Compressed,
+            _ => return Err(HeaderError::Foreign),
+        };
         let first_seq = u64::from_le_bytes(rest.take()?);
         let chain = Hash(rest.take()?);
         let [length] = rest.take::<1>()?;
@@ -85,7 +102,7 @@ impl Header {
         let peaks = (0..size.count_ones()).map(|_| rest.take().map(Hash)).collect::<Result<Vec<_>, _>>()?;
         let tree = Tree::from_peaks(size, peaks).ok_or(HeaderError::Foreign)?;
         let length = bytes.len() - rest.0.len();
-        Ok((Self { node, first_seq, chain, tree }, length))
+        Ok((Self { node, first_seq, chain, tree }, storage, length))
     }
 }
 
@@ -141,6 +158,16 @@ pub(super) struct SegmentFile {
     pub(super) path: PathBuf,
 }
 
+impl SegmentFile {
+    /// The segment file with this path; `None` if that is not the name of one.
+    pub(super) fn at(path: PathBuf) -> Option<Self> {
+        let digits = path.file_name()?.to_str()?.strip_suffix(".log")?;
+        let is_plain = (6..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.parse().ok().filter(|_| is_plain)?;
+        Some(Self { number, path })
+    }
+}
+
 /// The path of a segment.
 pub(super) fn segment_path(directory: &Path, number: u32) -> PathBuf {
     directory.join(format!("{number:06}.log"))
@@ -150,16 +177,7 @@ pub(super) fn segment_path(directory: &Path, number: u32) -> PathBuf {
 pub(super) fn segments(directory: &Path) -> io::Result<Vec<SegmentFile>> {
     let mut found = Vec::new();
     for item in fs::read_dir(directory)? {
-        let path = item?.path();
-        let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| {
-            let digits = name.strip_suffix(".log")?;
-            let is_plain =
-                (6..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
-            is_plain.then(|| digits.parse::<u32>().ok()).flatten()
-        });
-        if let Some(number) = number {
-            found.push(SegmentFile { number, path });
-        }
+        found.extend(SegmentFile::at(item?.path()));
     }
     found.sort_unstable_by_key(|segment| segment.number);
     Ok(found)
@@ -174,8 +192,11 @@ mod tests {
         let mut header = Header::first("node-1");
         (1..=11).for_each(|seq| header.tree.push(chain::leaf(seq, b"{}")));
         header.first_seq = 12;
-        let bytes = header.encode();
-        assert_eq!(Header::parse(&bytes), Ok((header, bytes.len())));
+        for storage in [Storage::Plain, Storage::Compressed] {
+            let bytes = header.encode(storage);
+            assert_eq!(Header::parse(&bytes), Ok((header.clone(), storage, bytes.len())));
+        }
+        let bytes = header.encode(Storage::Plain);
         for length in 0..bytes.len() {
             assert_eq!(Header::parse(&bytes[..length]), Err(HeaderError::Short), "{length}");
         }

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tracing::{error, warn};
 
 use super::checkpoints::CheckpointFile;
+use super::compressor::Compressor;
 use super::error::AuditError;
 use super::file::{Faults, create_directory};
 use super::log::{AuditLog, LogParts, Opened, Options};
@@ -123,6 +124,7 @@ impl FoundLog {
         let (position, positions) = watch::channel(head.seq);
         let (newest, checkpoint) = watch::channel(None);
         let syncer = Arc::new(Syncer::new(Arc::clone(&segment.file), segment.number));
+        let compressor = Arc::new(Compressor::new(&directory, segment.number, &faults));
         let mut writer = Writer {
             directory,
             node,
@@ -139,6 +141,7 @@ impl FoundLog {
             segment,
             shared: Arc::new(WriteQueue::new(positions, checkpoint)),
             syncer,
+            compressor,
             position,
             faults,
             buffer: Vec::new(),
@@ -149,7 +152,11 @@ impl FoundLog {
             writer.reopen("opened", cut.map_or(0, |cut| cut.n_bytes))?;
         }
         let publisher = Publisher { key: Arc::clone(&key), file: checkpoints, newest };
-        let log = AuditLog::start(LogParts { lock, key, recovered_until }, writer, publisher)?;
+        let log = AuditLog::start(
+            LogParts { lock, compress: options.compress, key, recovered_until },
+            writer,
+            publisher,
+        )?;
         Ok(Opened { log, unfinished, cut, problems })
     }
 }

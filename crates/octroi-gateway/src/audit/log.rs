@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -15,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 use tracing::error;
 
 use super::checkpoints::signed_on_disk;
+use super::compressor::Compressor;
 use super::error::AuditError;
 #[cfg(test)]
 use super::file::Faults;
@@ -41,6 +42,7 @@ struct Inner {
     shared: Arc<WriteQueue>,
     /// `None` when the log is closed.
     writer: Arc<Mutex<Option<Writer>>>,
+    compressor: Arc<Compressor>,
     directory: PathBuf,
     node: String,
     key: Arc<SigningKey>,
@@ -63,6 +65,8 @@ pub struct Options {
     pub checkpoint_records: u64,
     /// How long a record may be without a checkpoint.
     pub checkpoint_interval: Duration,
+    /// Whether closed segments are compressed, in the background.
+    pub compress: bool,
     #[cfg(test)]
     pub(super) faults: Arc<Faults>,
 }
@@ -76,6 +80,7 @@ impl Options {
             segment_bytes: 64 << 20,
             checkpoint_records: 1_000,
             checkpoint_interval: Duration::from_secs(10),
+            compress: true,
             #[cfg(test)]
             faults: Arc::default(),
         }
@@ -108,6 +113,8 @@ pub struct Opened {
 /// What the handle of a log keeps of how it was found.
 pub(super) struct LogParts {
     pub(super) lock: LogLock,
+    /// Whether closed segments are compressed.
+    pub(super) compress: bool,
     pub(super) key: Arc<SigningKey>,
     pub(super) recovered_until: u64,
 }
@@ -120,12 +127,15 @@ impl AuditLog {
 
     /// The handle of a log whose threads are to be started.
     pub(super) fn start(parts: LogParts, writer: Writer, publisher: Publisher) -> Result<Self, AuditError> {
-        let LogParts { lock, key, recovered_until } = parts;
+        let LogParts { lock, compress, key, recovered_until } = parts;
         let (shared, clock) = (Arc::clone(&writer.shared), writer.clock.clone());
         let (directory, node) = (writer.directory.clone(), writer.node.clone());
-        let writer = start(writer, lock, publisher)?;
+        let compressor = Arc::clone(&writer.compressor);
+        let compressing = if compress { Some(compressor.start()?) } else { None };
+        let writer = start(writer, lock, publisher, compressing)?;
+        let blocking = OnceLock::new();
         let inner =
-            Inner { shared, writer, directory, node, key, recovered_until, clock, blocking: OnceLock::new() };
+            Inner { shared, writer, compressor, directory, node, key, recovered_until, clock, blocking };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -269,6 +279,10 @@ impl AuditLog {
         self.inner.key.public()
     }
 
+    pub(super) fn compressor(&self) -> &Compressor {
+        &self.inner.compressor
+    }
+
     pub(super) fn positions(&self) -> watch::Receiver<u64> {
         self.inner.shared.position.clone()
     }
@@ -377,7 +391,7 @@ impl Drop for Inner {
     }
 }
 
-/// Starts both threads. The writer ends last.
+/// Starts the other threads. The writer ends last, and the lock with it: nobody else changes files before that.
 #[expect(
     clippy::disallowed_methods,
     reason = "two threads of the log, which end with it: closing joins one, then the other"
@@ -386,6 +400,7 @@ fn start(
     writer: Writer,
     lock: LogLock,
     publisher: Publisher,
+    compressing: Option<JoinHandle<()>>,
 ) -> Result<Arc<Mutex<Option<Writer>>>, AuditError> {
     let directory = writer.directory.clone();
     let failed = |error| AuditError::io(&directory, error);
@@ -395,7 +410,11 @@ fn start(
         .name("audit-sync".to_owned())
         .spawn(move || syncer.run(&shared, publisher))
         .map_err(failed)?;
-    let closer = QueueCloser { shared: Arc::clone(&writer.shared), syncer: Arc::clone(&writer.syncer) };
+    let closer = QueueCloser {
+        shared: Arc::clone(&writer.shared),
+        syncer: Arc::clone(&writer.syncer),
+        compressor: Arc::clone(&writer.compressor),
+    };
     let shared = Arc::clone(&writer.shared);
     let kept = Arc::new(Mutex::new(Some(writer)));
     let own = Arc::clone(&kept);
@@ -407,6 +426,7 @@ fn start(
             };
             drop(closer);
             let _ = syncing.join();
+            let _ = compressing.map(JoinHandle::join);
             let result = result.and_then(|seq| writer.segment.file.sync().map(|()| seq));
             drop((writer, lock));
             if let Some(done) = done {
@@ -448,12 +468,14 @@ fn work_until_closed(writer: &Mutex<Option<Writer>>, shared: &WriteQueue) -> Opt
 struct QueueCloser {
     shared: Arc<WriteQueue>,
     syncer: Arc<Syncer>,
+    compressor: Arc<Compressor>,
 }
 
 impl Drop for QueueCloser {
     fn drop(&mut self) {
         self.shared.shut();
         self.syncer.end();
+        self.compressor.end();
     }
 }
 

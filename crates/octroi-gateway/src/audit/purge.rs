@@ -52,7 +52,7 @@ impl AuditLog {
                 ..Event::new(self.now_ms(), Kind::AuditPurged, actor)
             };
             self.append(&event, Durability::Disk).await?;
-            fs::remove_file(&path).map_err(|error| AuditError::io(&path, error))?;
+            self.compressor().remove(&path)?;
             sync_directory(self.directory())?;
             purged.n_segments += 1;
             purged.n_records += purge.last_seq + 1 - purge.first_seq;

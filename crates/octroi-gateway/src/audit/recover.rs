@@ -1,6 +1,7 @@
 //! Opening a log: its node, its end, and the calls that the last run left unfinished.
 //!
-//! Only the last segment is read. A torn end is truncated; any other damage is left unchanged, for
+//! Only the last segment is read. It is not compressed: that happens to a segment only when the next one is on disk.
+//! If it is, later records are gone, and it is not continued. A torn end is truncated; any other damage is left unchanged, for
 //! [`verify`](super::verify()) to report, and the log continues in a new segment.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -237,6 +238,10 @@ impl Tail<'_> {
         if let Some(signed) = self.signed.filter(|signed| signed.size > last_read) {
             problems.push(LogProblem::CutOff { last: last_read, known: signed.size });
             walk.jump(signed.size, signed.chain);
+        } else if self.cursor.is_compressed() {
+            let known = last_read + 1;
+            problems.push(LogProblem::CutOff { last: last_read, known });
+            walk.skip_to(known + 1);
         }
         let mut segment = None;
         if problems.is_empty() {

@@ -117,6 +117,7 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
         n_segments: files.len(),
         last_number: None,
         was_lost: false,
+        is_compressed: false,
         problems: Vec::new(),
     };
     let n_files = files.len();
@@ -125,7 +126,10 @@ pub fn verify(directory: &Path, options: &VerifyOptions) -> Result<Report, Audit
     }
     // Read after the segments: what they say about it was true before.
     let newest = last_signed(directory, &run.key)?;
-    Ok(run.finish(newest))
+    // A segment may have been begun since then, and the one before it compressed.
+    let files = segments(directory).map_err(|error| AuditError::io(directory, error))?;
+    let is_last = files.last().map(|last| last.number) == run.last_number;
+    Ok(run.finish(newest, is_last))
 }
 
 struct Verification {
@@ -143,11 +147,14 @@ struct Verification {
     last_number: Option<u32>,
     /// The end of the last segment could not be read, so its content is unknown.
     was_lost: bool,
+    /// Whether the last segment is compressed, so that there was another one after it.
+    is_compressed: bool,
     problems: Vec<LogProblem>,
 }
 
 impl Verification {
     fn segment(&mut self, file: &SegmentFile, is_last: bool) -> Result<(), AuditError> {
+        self.is_compressed = false;
         let mut opened = Cursor::open(&file.path)?;
         if is_last && matches!(opened, Err(HeaderError::Short)) {
             std::thread::sleep(PATIENCE);
@@ -167,6 +174,7 @@ impl Verification {
                 return Ok(());
             }
         };
+        self.is_compressed = cursor.is_compressed();
         let mut walk = self.enter(file.number, &header);
         self.signed.compare(&mut walk, &mut self.problems);
         let mut may_wait = is_last;
@@ -286,14 +294,16 @@ impl Verification {
         }
     }
 
-    /// Ends it; `newest` is the size of the newest checkpoint that is signed with the key.
-    fn finish(mut self, newest: u64) -> Report {
+    /// Ends it; `newest` is the size of the newest checkpoint that is signed with the key, `is_last` says whether
+    /// there is still no further segment.
+    fn finish(mut self, newest: u64, is_last: bool) -> Report {
         if let Some(start) = &self.start {
             let seq = start.first_seq;
             self.report(LogProblem::Beginning { seq });
         }
         let walk = self.walk.take().unwrap_or_else(|| LogWalk::new(&Header::first(&self.node)));
-        self.signed.finish(walk.last(), &mut self.problems);
+        let known = if is_last && self.is_compressed { walk.last() + 1 } else { walk.last() };
+        self.signed.finish(walk.last(), known, &mut self.problems);
         if self.signed_before > newest {
             self.report(LogProblem::CheckpointsMissing { size: self.signed_before });
         }

@@ -14,9 +14,10 @@ use tokio::sync::watch;
 use tracing::error;
 
 use super::carried::Carried;
+use super::compressor::Compressor;
 use super::error::AuditError;
 use super::file::{Faults, LogFile, sync_directory};
-use super::format::{FRAME_HEAD, Header, put_frame, segment_path};
+use super::format::{FRAME_HEAD, Header, Storage, put_frame, segment_path};
 use super::queue::{PendingRecord, Wait, WriteQueue, WriteReply, WriterJob};
 use super::syncer::{Syncer, answer};
 
@@ -65,6 +66,7 @@ pub(super) struct Writer {
     pub(super) segment: Segment,
     pub(super) shared: Arc<WriteQueue>,
     pub(super) syncer: Arc<Syncer>,
+    pub(super) compressor: Arc<Compressor>,
     /// Dropped with the writer, so that followers learn of the end.
     pub(super) position: watch::Sender<u64>,
     pub(super) faults: Arc<Faults>,
@@ -301,6 +303,8 @@ impl Writer {
         self.head = head;
         self.position.send_replace(self.head.seq);
         self.unsigned_since.get_or_insert_with(|| self.clock.instant());
+        // Not earlier: only a segment with another one after it on disk may be compressed.
+        self.compressor.begin_segment(number);
         Ok(())
     }
 
@@ -384,7 +388,7 @@ pub(super) fn create_segment(
         tree: head.tree.clone(),
     };
     let mut head = head.clone();
-    let mut bytes = header.encode();
+    let mut bytes = header.encode(Storage::Plain);
     head.push(&opened(begin.at_ms, begin.reason, begin.number, carried, 0, begin.problem), &mut bytes);
     let create = || {
         let file = LogFile::create(&path, faults)?;

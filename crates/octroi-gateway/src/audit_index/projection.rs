@@ -20,6 +20,8 @@ use crate::audit::{AuditLog, Follower, Record};
 /// The batch size: larger batches would block other writers; smaller ones cost more, since SQLite rewrites
 /// the last pages of its tables for each batch.
 const PAGE: usize = 2_000;
+/// With few cores, calls come first.
+const NICENESS: i32 = 10;
 /// How long to wait for more records before a batch is copied.
 const EVERY: Duration = Duration::from_millis(500);
 /// The pause between two full pages.
@@ -37,7 +39,7 @@ impl AuditIndex {
         let _drop = dropped.clone().drop_guard();
         let (done, ended) = oneshot::channel::<()>();
         let copying = move || {
-            lower_priority();
+            lower_priority(NICENESS);
             let copied = Builder::new_current_thread().enable_time().build().map(|runtime| {
                 runtime.block_on(dropped.run_until_cancelled(self.copy(log, store)));
             });

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::support::{check, event, open, small};
+use super::support::{check, event, open, small, wait_until_compressed};
 use crate::audit::{AuditError, Durability, LogReader, Options};
 
 const DIRECTORY: &str = "OCTROI_AUDIT_TEST_DIRECTORY";
@@ -21,7 +21,7 @@ fn directory() -> PathBuf {
 #[tokio::test]
 #[ignore = "started by another test, to be killed"]
 async fn child_that_appends() {
-    let options = Options { segment_bytes: 20_000, ..small() };
+    let options = Options { segment_bytes: 20_000, compress: true, ..small() };
     let log = open(&directory(), &options).log;
     let mut output = std::io::stdout();
     for number in 0.. {
@@ -142,6 +142,7 @@ async fn many_records_take_little_memory() {
     for number in 0..N_RECORDS {
         log.append_later(&event(number, "")).await.unwrap();
     }
+    wait_until_compressed(directory.path()).await;
     log.close().await.unwrap();
     let output = Command::new(env::current_exe().unwrap())
         .args(["audit::tests::crashes::child_that_reads_much", "--exact", "--ignored"])

@@ -2,13 +2,19 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use octroi_core::audit::{Actor, ActorKind, CallId, Event, Kind};
 use tempfile::TempDir;
 
 use crate::audit::cursor::{Cursor, Step};
+use crate::audit::file::Faults;
 use crate::audit::format::segments;
-use crate::audit::{AuditLog, Durability, Opened, Options, PurgeLimits, Report, VerifyOptions, verify};
+use crate::audit::replacement::{Compressing, Replacement};
+use crate::audit::{
+    AuditError, AuditLog, Durability, Opened, Options, PurgeLimits, Report, VerifyOptions, verify,
+};
 
 pub(super) const AT_MS: u64 = 1_700_000_000_000;
 
@@ -18,6 +24,8 @@ pub(super) fn small() -> Options {
         node: Some("n".to_owned()),
         segment_bytes: 1_500,
         checkpoint_records: 4,
+        // Tests that change files must find them as they were written.
+        compress: false,
         ..Options::new(octroi_upstream::system_clock())
     }
 }
@@ -104,6 +112,47 @@ pub(super) fn frames(directory: &Path) -> Vec<FramePosition> {
         }
     }
     frames
+}
+
+/// Whether each segment is compressed.
+pub(super) fn compressed(directory: &Path) -> Vec<bool> {
+    let files = segments(directory).unwrap();
+    files.iter().map(|file| Cursor::open(&file.path).unwrap().unwrap().0.is_compressed()).collect()
+}
+
+/// Tries to compress a closed segment, without replacing it yet.
+pub(super) fn compressing(
+    directory: &Path,
+    number: u32,
+    faults: &Arc<Faults>,
+) -> Result<Compressing, AuditError> {
+    let files = segments(directory).unwrap();
+    let place = files.iter().position(|file| file.number == number).unwrap();
+    Replacement::make(&files[place], &files[place + 1], &|| Ok(()), faults)
+}
+
+/// Compresses a closed segment.
+pub(super) fn compress(directory: &Path, number: u32) {
+    match compressing(directory, number, &Arc::default()).unwrap() {
+        Compressing::Ready(copy) => assert!(copy.put_in_place().unwrap()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Compresses all segments but the last.
+pub(super) fn compress_closed(directory: &Path) {
+    let mut files = segments(directory).unwrap();
+    files.pop();
+    for file in &files {
+        compress(directory, file.number);
+    }
+}
+
+/// Waits for the log to compress all segments but the last.
+pub(super) async fn wait_until_compressed(directory: &Path) {
+    while compressed(directory).iter().rev().skip(1).any(|is_compressed| !is_compressed) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// Changes a file.

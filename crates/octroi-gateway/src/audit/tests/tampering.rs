@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::support::{
     EVERYTHING, FramePosition, change, check, copy, event, fill, filled, frames, open, problems, small,
 };
-use crate::audit::format::{Header, put_frame, segment_path, segments};
+use crate::audit::format::{Header, Storage, put_frame, segment_path, segments};
 use crate::audit::{
     Durability, LogProblem, LogReader, Options, PurgeLimits, Purged, VerifyOptions, check_proof, prove,
     verify,
@@ -191,7 +191,7 @@ async fn a_log_that_was_rewritten_does_not_fit_what_was_signed() {
         reader.records(1).unwrap().map(Result::unwrap).collect()
     };
     let header = Header::first("n");
-    let mut bytes = header.encode();
+    let mut bytes = header.encode(Storage::Plain);
     let mut link = header.chain;
     for record in &records {
         let mut body = record.body.clone();

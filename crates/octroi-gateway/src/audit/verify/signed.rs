@@ -120,9 +120,10 @@ impl Signed {
         }
     }
 
-    /// Reports whether records are missing at the end, and the problems of checkpoints.
-    pub(super) fn finish(&mut self, last: u64, problems: &mut Vec<LogProblem>) {
-        let mut known = self.witnesses.last_key_value().map_or(0, |(size, _)| *size);
+    /// Reports whether records are missing at the end, and the problems of checkpoints. There were at least
+    /// `known` records.
+    pub(super) fn finish(&mut self, last: u64, mut known: u64, problems: &mut Vec<LogProblem>) {
+        known = self.witnesses.last_key_value().map_or(known, |(size, _)| known.max(*size));
         while let Some(next) = self.next.take() {
             known = known.max(next.size);
             self.advance();
