@@ -38,9 +38,7 @@ pub(crate) async fn long_log(n_records: Option<u64>) -> BenchResult<()> {
     row(&what, begun.elapsed(), used, cpu::most_memory_of(std::process::id()));
 
     let begun = Instant::now();
-    let before = cpu::time_of(std::process::id());
-    compress(&data.join("audit")).await?;
-    let used = cpu::time_of(std::process::id()).saturating_sub(before);
+    let used = compress(&data.join("audit")).await?;
     let size = bytes_for_each(&data.join("audit"), n_records)?;
     let what = format!("compressed, in the background: {size} bytes for each record");
     row(&what, begun.elapsed(), used, cpu::most_memory_of(std::process::id()));
@@ -120,15 +118,18 @@ async fn fill(directory: &Path, n_records: u64) -> BenchResult<()> {
     Ok(())
 }
 
-/// Opens the log, and waits until it has compressed its closed segments.
-async fn compress(directory: &Path) -> BenchResult<()> {
+/// Opens the log, and waits until it has compressed its closed segments. Returns the time that its threads ran.
+async fn compress(directory: &Path) -> BenchResult<Duration> {
+    let before = cpu::time_of(std::process::id());
     let log = AuditLog::open(directory, &Options::new(octroi_gateway::system_clock()))?.log;
     // The last one is being written.
     while n_uncompressed(directory)? > 1 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    // While the threads are there: those that ended do not count any more.
+    let used = cpu::time_of(std::process::id()).saturating_sub(before);
     log.close().await?;
-    Ok(())
+    Ok(used)
 }
 
 /// The segments of a log.

@@ -21,7 +21,7 @@ use super::replacement::{Compressing, Replacement, remove_copies};
 
 /// The lowest priority there is.
 const NICENESS: i32 = 19;
-/// The wait after each block, which takes less than half as long: calls come first, and a segment is still compressed
+/// The wait after each block, which takes about a tenth of that: calls come first, and a segment is still compressed
 /// in a few seconds.
 const PAUSE: Duration = Duration::from_millis(1);
 /// How soon segments are tried again that could not be compressed, for example because the disk was full.
@@ -136,7 +136,11 @@ impl Compressor {
 
     /// Compresses the segments before this one, the oldest first. `settled` are those that need no look any more.
     /// One that fails does not keep the others from it; the first failure is returned.
-    fn compress_before(&self, current: u32, settled: &mut BTreeSet<u32>) -> Result<(), AuditError> {
+    pub(super) fn compress_before(
+        &self,
+        current: u32,
+        settled: &mut BTreeSet<u32>,
+    ) -> Result<(), AuditError> {
         let files = segments(&self.directory).map_err(|error| AuditError::io(&self.directory, error))?;
         let mut failure = None;
         for pair in files.windows(2) {

@@ -1,5 +1,6 @@
 //! Closed segments are compressed, and nobody notices but the disk.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use super::support::{
     EVERYTHING, change, check, compress, compress_closed, compressed, compressing, event, fill, filled,
     frames, open, problems, small, wait_until_compressed,
 };
+use crate::audit::compressor::Compressor;
 use crate::audit::cursor::{Cursor, Step};
 use crate::audit::file::Faults;
 use crate::audit::format::{segment_path, segments};
@@ -232,6 +234,33 @@ async fn a_full_disk_changes_nothing() {
     compressing(directory.path(), 1, &faults).unwrap_err();
     compress(directory.path(), 1);
     assert!(check(directory.path()).is_intact());
+}
+
+#[tokio::test]
+async fn what_failed_is_tried_again_and_keeps_nothing_else_from_it() {
+    let directory = filled(40, &small()).await;
+    let path = directory.path();
+    let files = segments(path).unwrap();
+    let current = files.last().unwrap().number;
+    let faults = Arc::new(Faults::default());
+    let compressor = Compressor::new(path, current, &faults);
+    let mut settled = BTreeSet::new();
+    faults.bytes_left.store(1, SeqCst);
+    let failed = compressor.compress_before(current, &mut settled).unwrap_err();
+    assert!(matches!(failed, AuditError::DiskFull { .. }) && settled.is_empty(), "{failed:?}");
+    faults.bytes_left.store(0, SeqCst);
+    // Something that cannot be read.
+    let kept = fs::read(&files[1].path).unwrap();
+    fs::remove_file(&files[1].path).unwrap();
+    fs::create_dir(&files[1].path).unwrap();
+    compressor.compress_before(current, &mut settled).unwrap_err();
+    assert_eq!(settled.iter().copied().collect::<Vec<_>>(), (3..current).collect::<Vec<_>>());
+    fs::remove_dir(&files[1].path).unwrap();
+    fs::write(&files[1].path, kept).unwrap();
+    compressor.compress_before(current, &mut settled).unwrap();
+    assert_eq!(settled.len() + 1, files.len());
+    assert_eq!(compressed(path).iter().filter(|is_compressed| !**is_compressed).count(), 1);
+    assert_eq!(problems(path), Vec::<String>::new());
 }
 
 #[tokio::test]
