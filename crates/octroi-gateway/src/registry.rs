@@ -179,6 +179,13 @@ impl Registry {
                 lists.tools.iter_mut().for_each(|tool| tool.is_checked = true);
             }
         }
+        let is_as_before = changed.is_empty()
+            && old.offer(key).is_some_and(|offer| offer.is_made_of(spec, &lists, &self.inference.load()));
+        if is_as_before {
+            // A server may announce changes as often as it likes: judging, rendering and storing megabytes is only
+            // done for what is different.
+            return changed;
+        }
         if !changed.is_empty() || is_new {
             info!(server.name = %key, n_tools = lists.tools.len(), n_resources = lists.resources.len(), "catalogue refreshed");
         }

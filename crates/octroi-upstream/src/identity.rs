@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::UpstreamError;
 
 /// What a server reported about itself in the handshake.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerIdentity {
     /// The protocol era that Octroi uses with it.
     pub era: Era,

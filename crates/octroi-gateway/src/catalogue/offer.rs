@@ -46,6 +46,8 @@ pub(crate) struct Offer {
     pub(crate) strays: Vec<String>,
     /// The inference rules that were applied.
     rules: Arc<Vec<InferenceRule>>,
+    /// The entry of the server that was applied.
+    spec: ServerSpec,
 }
 
 /// A tool as the gates see it.
@@ -132,7 +134,22 @@ impl Offer {
             held,
             strays,
             rules: Arc::clone(rules),
+            spec: spec.clone(),
         }
+    }
+
+    /// Whether it was made of the same as these lists, whose entries are known to be the same.
+    pub(crate) fn is_made_of(
+        &self,
+        spec: &ServerSpec,
+        lists: &ServerLists,
+        rules: &Arc<Vec<InferenceRule>>,
+    ) -> bool {
+        let is_checked = |lists: &ServerLists| lists.tools.iter().all(|tool| tool.is_checked);
+        self.raw.identity == lists.identity
+            && is_checked(&self.raw) == is_checked(lists)
+            && self.rules == *rules
+            && self.spec == *spec
     }
 
     /// Whether the other one has the same tools, and hides the same of them.

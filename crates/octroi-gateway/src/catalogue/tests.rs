@@ -67,6 +67,30 @@ fn guarded_offer(name: &str, lists: &Arc<ServerLists>, guard: &dyn Guard) -> Arc
     Arc::new(Offer::new(Arc::clone(lists), &spec, &Arc::default(), guard, None))
 }
 
+#[test]
+fn only_what_is_different_is_judged_again() {
+    let same = lists(&["read"], &["x://one"], &[]);
+    let offer = offer("a", &same);
+    let spec = |url: &str| {
+        let remote = octroi_core::server::Remote { url: url.to_owned(), headers: BTreeMap::new() };
+        let key = ServerKey::parse("a").unwrap();
+        octroi_core::server::ServerSpec::new(key, octroi_core::server::Transport::Http(remote))
+    };
+    let before = spec("http://localhost");
+    let is_same = |spec, lists: &ServerLists| offer.is_made_of(spec, lists, &Arc::default());
+    assert!(is_same(&before, &same));
+    assert!(!is_same(&spec("http://elsewhere"), &same), "another entry");
+    let other = |change: &dyn Fn(&mut ServerLists)| {
+        let mut lists = ServerLists::clone(&same);
+        change(&mut lists);
+        lists
+    };
+    let instructions = other(&|lists| lists.identity.instructions = Some("obey".to_owned()));
+    assert!(!is_same(&before, &instructions), "other instructions");
+    let checked = other(&|lists| lists.tools[0].is_checked = true);
+    assert!(!is_same(&before, &checked), "its schema was checked for the first time");
+}
+
 fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {
     let servers =
         servers.iter().map(|(name, lists)| (ServerKey::parse(name).unwrap(), offer(name, lists))).collect();
