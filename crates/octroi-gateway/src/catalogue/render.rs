@@ -51,20 +51,22 @@ impl Rendered {
         Self { lists: self.lists.clone(), own: [Bytes::new(), prompts, resources, templates] }
     }
 
-    fn of(lists: [Vec<Bytes>; 4]) -> Self {
-        Self { lists: lists.map(|items| join(&items)), own: Default::default() }
+    fn of(lists: [Bytes; 4]) -> Self {
+        Self { lists, own: Default::default() }
     }
 }
 
-fn join(items: &[Bytes]) -> Bytes {
-    let size: usize = items.iter().map(|item| item.len() + 1).sum();
-    let mut joined = Vec::with_capacity(size);
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
+/// The entries, separated by commas. Each is written before the next one is made: thousands of small pieces between
+/// what lasts would keep memory from being given back.
+fn join(items: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Bytes {
+    let mut joined = Vec::new();
+    for item in items {
+        if !joined.is_empty() {
             joined.push(b',');
         }
-        joined.extend_from_slice(item);
+        joined.extend_from_slice(item.as_ref());
     }
+    joined.shrink_to_fit();
     Bytes::from(joined)
 }
 
@@ -124,7 +126,7 @@ fn write(method: &Method, era: Era, parts: [&Bytes; 2]) -> Bytes {
 
 /// The lists of one server under its own names: definitions are forwarded unchanged.
 pub(super) fn single(lists: &ServerLists) -> Rendered {
-    let plain = |items: &[Item]| items.iter().map(|item| item.definition.clone()).collect();
+    let plain = |items: &[Item]| join(items.iter().map(|item| &item.definition));
     Rendered::of([
         plain(&lists.tools),
         plain(&lists.prompts),
@@ -140,25 +142,19 @@ pub(super) fn merged(
     prompts: &[(String, &ServerKey, &Item)],
 ) -> Rendered {
     let published = |list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
-        let published = servers
-            .iter()
-            .flat_map(|(server, lists)| list(lists).iter().map(move |item| (server, item)))
-            .map(|(server, item)| {
-                let uri = json::quote(&uri::publish(&server.name, &item.name));
-                Bytes::from(json::rewrite(&item.definition, &[Edit::Set(key, uri.as_bytes())]))
-            });
-        published.collect()
+        let items =
+            servers.iter().flat_map(|(server, lists)| list(lists).iter().map(move |item| (server, item)));
+        join(items.map(|(server, item)| {
+            let uri = json::quote(&uri::publish(&server.name, &item.name));
+            json::rewrite(&item.definition, &[Edit::Set(key, uri.as_bytes())])
+        }))
     };
-    let tools = tools.iter().map(|(wire, server, item)| tool(wire, server, item));
-    let prompts = prompts
-        .iter()
-        .map(|(wire, _, item)| {
-            Bytes::from(json::rewrite(&item.definition, &[Edit::Set("name", json::quote(wire).as_bytes())]))
-        })
-        .collect();
+    let named = |(wire, _, item): &(String, &ServerKey, &Item)| {
+        json::rewrite(&item.definition, &[Edit::Set("name", json::quote(wire).as_bytes())])
+    };
     Rendered::of([
-        tools.collect(),
-        prompts,
+        join(tools.iter().map(|(wire, server, item)| tool(wire, server, item))),
+        join(prompts.iter().map(named)),
         published(|lists| &lists.resources, "uri"),
         published(|lists| &lists.templates, "uriTemplate"),
     ])
@@ -166,21 +162,26 @@ pub(super) fn merged(
 
 /// A tool under its wire name. A missing description gets one that names the tool, and the URI of its UI
 /// resource is published like in the resource list.
-fn tool(wire: &str, server: &ServerKey, item: &Item) -> Bytes {
+fn tool(wire: &str, server: &ServerKey, item: &Item) -> Vec<u8> {
     let name = json::quote(wire);
-    let definition: Value = serde_json::from_slice(&item.definition).unwrap_or_default();
     let mut edits = vec![Edit::Set("name", name.as_bytes())];
     let description = json::quote(&format!("Tool `{}` of server `{server}`", item.name));
     let whole = Span { start: 0, end: item.definition.len() };
     if json::member(&item.definition, whole, "description").is_none() {
         edits.push(Edit::Set("description", description.as_bytes()));
     }
-    let page = definition.pointer("/_meta/ui/resourceUri").and_then(Value::as_str);
-    let page = page.map(|own| json::quote(&uri::publish(&server.name, own)));
+    let page = page_of(&item.definition, whole).map(|own| json::quote(&uri::publish(&server.name, &own)));
     let set_page = page.as_ref().map(|page| [Edit::Set("resourceUri", page.as_bytes())]);
     let in_ui = set_page.as_ref().map(|set| [Edit::Within("ui", set)]);
     if let Some(in_ui) = &in_ui {
         edits.push(Edit::Within("_meta", in_ui));
     }
-    Bytes::from(json::rewrite(&item.definition, &edits))
+    json::rewrite(&item.definition, &edits)
+}
+
+/// The URI of a tool's UI resource. Few have one, so the definition is not parsed for it.
+fn page_of(definition: &[u8], whole: Span) -> Option<String> {
+    let meta = json::member(definition, whole, "_meta")?;
+    let meta: Value = serde_json::from_slice(meta.of(definition)).ok()?;
+    meta.pointer("/ui/resourceUri").and_then(Value::as_str).map(str::to_owned)
 }

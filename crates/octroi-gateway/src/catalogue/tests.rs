@@ -77,7 +77,9 @@ fn only_what_is_different_is_judged_again() {
         octroi_core::server::ServerSpec::new(key, octroi_core::server::Transport::Http(remote))
     };
     let before = spec("http://localhost");
-    let is_same = |spec, lists: &ServerLists| offer.is_made_of(spec, lists, &Arc::default());
+    let is_same = |spec: &octroi_core::server::ServerSpec, lists: &ServerLists| {
+        offer.is_made_of(spec, lists, &Arc::default())
+    };
     assert!(is_same(&before, &same));
     assert!(!is_same(&spec("http://elsewhere"), &same), "another entry");
     let other = |change: &dyn Fn(&mut ServerLists)| {
