@@ -10,7 +10,7 @@ use octroi_store::{ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "servers",
     "catalogues",
     "health",
@@ -30,6 +30,7 @@ const NAMES: [&str; 19] = [
     "invites",
     "former_agents",
     "server_consent",
+    "secrets",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
