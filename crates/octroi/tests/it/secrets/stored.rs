@@ -135,6 +135,26 @@ async fn a_server_waits_for_its_secret_and_gets_each_new_one() {
     gateway.stop().await;
 }
 
+/// With `auto_reload = false` a changed file does nothing by itself, also when a secret changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn setting_a_secret_brings_in_nothing_else() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = directory.path().to_owned();
+    let begin = format!("[mcp]\nauto_reload = false\n{}", entry_with_key(&place, "hub", "${secret:hub}"));
+    let config = format!("{begin}{}", stdio_entry("peer", &[]));
+    let gateway = TestGateway::launch_in(directory, &octroi(), &config, &[]).await;
+    gateway.wait_until_settled().await;
+    gateway.rewrite_config(&begin);
+    set(&gateway, "hub", "the-first-value").await;
+    started_with(&place, "hub", "the-first-value").await;
+    assert_eq!(state_of(&gateway, "peer").await.as_deref(), Some("running"));
+    gateway.rewrite_config("this is not TOML");
+    set(&gateway, "hub", "the-second-value").await;
+    started_with(&place, "hub", "the-second-value").await;
+    assert_eq!(state_of(&gateway, "peer").await.as_deref(), Some("running"));
+    gateway.stop().await;
+}
+
 /// The head of the first request that names this header.
 async fn header_sent(listener: &tokio::net::TcpListener, name: &str) -> String {
     use tokio::io::AsyncReadExt as _;

@@ -31,6 +31,10 @@ const VALUES: [(&str, &str); 12] = [
     ("eight", "8letters"),
 ];
 
+/// The value of `plain` as others may write it.
+const ENCODED: [&str; 2] =
+    ["cGxhaW4td29yZHMtb2YtYS1zZWNyZXQ=", "706c61696e2d776f7264732d6f662d612d736563726574"];
+
 /// A server that repeats its key wherever it can: on standard error, in errors, in results.
 const TALKER: &str = r#"
 echo "my key is $KEY" >&2
@@ -109,6 +113,7 @@ async fn values_are_nowhere_else() {
     let answer = format!("{:?}", agent.call("talker_get_x", json!({"text": VALUES[1].1})).await);
     assert!(answer.contains("login with") && answer.contains("[redacted"), "{answer}");
     assert_nowhere("an error of a server", answer.as_bytes());
+    let _ = agent.call("talker_get_x", json!({"text": ENCODED})).await;
     let answer = format!("{:?}", agent.call("placed_anything", json!({})).await);
     assert_nowhere("an error about a server", answer.as_bytes());
     for refused in [
@@ -158,6 +163,9 @@ async fn values_are_nowhere_else() {
     let records = recorded(gateway.directory());
     assert!(records.contains("secret_set") && records.contains("talker"), "{records}");
     assert_nowhere("the records", records.as_bytes());
+    for encoded in ENCODED {
+        assert!(!records.contains(encoded), "{encoded} is in the records");
+    }
 
     // As a power failure leaves it: with the write-ahead log, and nothing tidied up.
     let directory = gateway.kill().await;
