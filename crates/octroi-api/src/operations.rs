@@ -8,6 +8,7 @@ pub mod health;
 pub mod pins;
 pub mod policies;
 pub mod proposals;
+pub mod secrets;
 pub mod servers;
 pub mod tokens;
 pub mod tools;
@@ -29,7 +30,7 @@ pub struct Group {
 }
 
 /// All operations, by subject.
-pub static OPERATIONS: [Group; 12] = [
+pub static OPERATIONS: [Group; 13] = [
     Group { title: "Servers", operations: servers::OPERATIONS },
     Group { title: "Health", operations: health::OPERATIONS },
     Group { title: "Configuration", operations: config::OPERATIONS },
@@ -39,6 +40,7 @@ pub static OPERATIONS: [Group; 12] = [
     Group { title: "Agents", operations: agents::OPERATIONS },
     Group { title: "Users", operations: users::OPERATIONS },
     Group { title: "Tokens", operations: tokens::OPERATIONS },
+    Group { title: "Secrets", operations: secrets::OPERATIONS },
     Group { title: "Policies", operations: policies::OPERATIONS },
     Group { title: "Proposals", operations: proposals::OPERATIONS },
     Group { title: "Audit", operations: audit::OPERATIONS },

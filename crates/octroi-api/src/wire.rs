@@ -129,7 +129,7 @@ words! {
         PolicyChanged ProposalCreated ProposalResolved ServerChanged ConfigReloaded TokenChanged AuthFailed
         ToolDefinitionChanged QuotaWarning QuotaExceeded AuditPurged AuditOpened AdministrativeChange
         RequestStart RequestEnd ArgumentRevealed StateSnapshot AgentChanged UserChanged PinChanged
-        QuestionAnswered;
+        QuestionAnswered SecretChanged;
 }
 
 impl WireWord for Risk {

@@ -41,6 +41,7 @@ mod secrets;
 mod sections;
 mod settings;
 mod show;
+mod stored_secrets;
 mod tls;
 mod token_file;
 mod tokens;
@@ -57,6 +58,7 @@ pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;
 pub use settings::{AutoReload, DEFAULT_LISTEN, McpSection, ServerSection};
 pub use show::{EffectiveConfig, Origins, Setting, problem as problem_as_json};
+pub use stored_secrets::{SECRET_NAME_MAX, SecretUse, SecretsSection, is_secret_name};
 pub use tls::TlsFiles;
 pub use token_file::TokenFile;
 pub use tokens::TokenSettings;
@@ -155,6 +157,10 @@ pub struct Config {
     pub pins: PinsSection,
     /// `[notify]`: who is told that a person is needed.
     pub notify: NotifySection,
+    /// `[secrets]`: how stored secrets are encrypted.
+    pub secrets: SecretsSection,
+    /// Who refers to which stored secret, also entries that are left out.
+    pub secret_uses: Vec<SecretUse>,
     /// `[audit]`: what is recorded.
     pub audit: AuditSection,
     /// `[[quotas]]`: limits on calls.
@@ -239,7 +245,9 @@ pub fn build(sources: Sources<'_>) -> Config {
     let context = settings::Context { lookup: &lookup, unknown, base: &sources.base };
     let mut config = context.sections(&root, sources.listen);
     config.problems.extend(log.problems);
+    resolved.forget_unset();
     add_tokens(&mut config, &root.tokens, &context);
+    config.problems.extend(stored_secrets::token_problem(&resolved.forget_unset()));
     config.effective.hide(context.written_tokens(&root));
     let health = config.effective.mcp.iter().find(|setting| setting.name == "health_check_interval");
     let health_origin = health.map_or(Origin::Default, |setting| setting.origin.clone());
@@ -251,6 +259,7 @@ pub fn build(sources: Sources<'_>) -> Config {
     };
     let candidates = candidates(root.entries, sources.discovered, &sources.base, &mut config.problems);
     for candidate in candidates {
+        resolved.enter(candidate.name.clone());
         let outcome = entry::read(&candidate, &sources.base, context);
         config.problems.extend(outcome.problems);
         if let Some((spec, settings)) = outcome.spec {
@@ -259,6 +268,7 @@ pub fn build(sources: Sources<'_>) -> Config {
         }
     }
     config.problems.sort_by(|left, right| left.place().cmp(&right.place()));
+    config.secret_uses = resolved.uses();
     config.effective.hide(resolved.into_secrets());
     config
 }

@@ -30,8 +30,8 @@ pub use view::{MaskedValue, Revealed, View};
 
 /// The placeholder for a secret.
 pub const REDACTED: &str = "[redacted]";
-/// Shorter values would match innocent text.
-const LENGTH_MIN: usize = 8;
+/// How many characters a secret has at least that is known by its value. Shorter ones would match innocent text.
+pub const LENGTH_MIN: usize = 8;
 
 /// Removes secrets from texts.
 pub struct Redactor {

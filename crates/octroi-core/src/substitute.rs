@@ -1,7 +1,7 @@
 //! `${…}` references in configured values.
 //!
-//! Grammar: `${NAME}` or `${env:NAME}` for an environment variable, `${auth:NAME}` and `${secret:NAME}` for a
-//! stored credential, `${file:PATH}` for the content of a file, `${input:ID}` for an input that the same file
+//! Grammar: `${NAME}` or `${env:NAME}` for an environment variable, `${auth:NAME}` for a credential of another
+//! program's file, `${secret:NAME}` for a stored secret, `${file:PATH}` for the content of a file, `${input:ID}` for an input that the same file
 //! declares; each may end in `:-default`. `$$` is a dollar sign. A reference that cannot be resolved and has
 //! no default is an error: it is never passed on literally.
 
@@ -10,7 +10,7 @@
 pub enum ReferenceKind {
     /// Environment variables.
     Env,
-    /// Stored credentials.
+    /// Credentials in `auth.json`.
     Auth,
     /// Stored secrets.
     Secret,

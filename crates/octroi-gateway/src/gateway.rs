@@ -41,6 +41,7 @@ use crate::policy_error::PolicyError;
 use crate::provider::BuiltinProvider;
 use crate::registry::Registry;
 use crate::request_state::{self, Sealer};
+use crate::secrets::Secrets;
 use crate::servers::Servers;
 use crate::subscriptions::{Filter, Listener, Notice, Subscriber, Subscriptions};
 use crate::tasks::Tasks;
@@ -69,6 +70,7 @@ pub struct Gateway {
     audit: Arc<AuditIndex>,
     subscriptions: Arc<Subscriptions>,
     identity: Arc<Identity>,
+    secrets: Arc<Secrets>,
     governance: Arc<Governance>,
     registry: Arc<Registry>,
     servers: Arc<Servers>,
@@ -135,6 +137,7 @@ impl Gateway {
         let subscriptions = Arc::new(Subscriptions::new(clock.clone()));
         let audit = Arc::new(AuditIndex::new(&context, kept(), &recorder, &subscriptions));
         let identity = Arc::new(Identity::new(&context, kept(), &subscriptions));
+        let secrets = Arc::new(Secrets::new(clock.clone(), kept()));
         let governance = Arc::new(Governance::new(&context, kept(), &subscriptions, &identity));
         let offered = builtin.as_ref().map(|builtin| builtin.offered()).unwrap_or_default();
         let registry = Registry::new(clock.clone(), kept(), &recorder, &subscriptions, &governance, &offered);
@@ -168,6 +171,7 @@ impl Gateway {
             audit,
             subscriptions,
             identity,
+            secrets,
             governance,
             registry,
             servers,
@@ -368,6 +372,11 @@ impl Gateway {
     /// Who is who: users, tokens, and the owners of agents.
     pub fn identity(&self) -> &Arc<Identity> {
         &self.identity
+    }
+
+    /// The stored secrets.
+    pub fn secrets(&self) -> &Arc<Secrets> {
+        &self.secrets
     }
 
     /// The governance: everything that decides about calls.

@@ -35,9 +35,11 @@ mod policy_error;
 mod provider;
 mod rebuild;
 mod registry;
+mod rekey;
 mod request_state;
 mod reserved_metadata;
 mod reset_admin;
+mod secrets;
 mod server_error;
 mod server_tasks;
 mod servers;
@@ -70,21 +72,24 @@ pub use inspector::{
 pub use lost_state::{Loss, OnLoss};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
-    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, Cipher, Pause, PolicyLevel,
-    PolicyRecord, PolicyRefusal, PolicyStatus, StoreError,
+    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, Cipher, MasterKey, Pause,
+    PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, Rekeyed, SecretRecord, StoreError,
 };
 pub use octroi_upstream::{
     BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,
     UpstreamError, leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
 };
 pub use operator_error::OperatorError;
-pub use persistence::{Persistence, PersistenceError};
+pub use persistence::key::KeyOrigin;
+pub use persistence::{Persistence, PersistenceError, SystemSecrets};
 pub use pin_settings::PinSettings;
 pub use policy_error::PolicyError;
 pub use provider::{BuiltinProvider, MayWatch, Served};
 pub use rebuild::{RebuildError, rebuild_database};
 pub use registry::{Forgotten, HeldPin, PinName, RegisteredTool, Registry, ToolFilter};
+pub use rekey::{RekeyError, rekey};
 pub use reset_admin::{ResetAdminError, reset_admin};
+pub use secrets::{ListedSecret, Secrets};
 pub use servers::{Changes, ErrorDetail, Refreshed, Servers, SilentServer};
 pub use state_snapshot::Rebuilt;
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};

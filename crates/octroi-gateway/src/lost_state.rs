@@ -56,7 +56,7 @@ impl fmt::Display for Loss {
         match self {
             Self::Database => formatter.write_str(
                 "the database: accepted and rejected definitions, policies, settings of agents, users, \
-                 tokens and waiting approvals",
+                 tokens, stored secrets and waiting approvals",
             ),
             Self::DatabaseChanges { known, newest } => write!(
                 formatter,

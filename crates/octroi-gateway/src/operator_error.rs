@@ -158,6 +158,22 @@ pub enum OperatorError {
         /// Where it is written.
         place: String,
     },
+    /// A secret's name or value is invalid. Neither is repeated.
+    #[error("{0}")]
+    Secret(String),
+    /// There is no such secret.
+    #[error("there is no secret `{0}`")]
+    UnknownSecret(String),
+    /// Something refers to the secret.
+    #[error("the secret `{name}` is used by {}", users(.servers, *.is_elsewhere))]
+    SecretInUse {
+        /// Its name.
+        name: String,
+        /// The servers that refer to it.
+        servers: Vec<String>,
+        /// Whether anything else in the configuration does.
+        is_elsewhere: bool,
+    },
     /// There are no random numbers.
     #[error("the operating system gives no random numbers")]
     NoRandom,
@@ -226,12 +242,26 @@ impl OperatorError {
             Self::AgentInFile { key: None, place, .. } => {
                 format!("take it out of {place}: it takes effect within a second")
             }
+            Self::Secret(_) => "`octroi secret set --help` explains it".to_owned(),
+            Self::UnknownSecret(_) => "`octroi secret list` shows all secrets".to_owned(),
+            Self::SecretInUse { is_elsewhere: true, .. } => {
+                "take `${secret:…}` out of the configuration and reload it first".to_owned()
+            }
+            Self::SecretInUse { name, .. } => {
+                format!("take it out of their entries first; `octroi secret remove {name} --force` stops them")
+            }
             Self::NoRandom => "try again".to_owned(),
             Self::Unrecorded(error) => error.hint(),
             Self::NoStore => "run `octroi up`".to_owned(),
             Self::Store(error) => error.hint(),
         }
     }
+}
+
+fn users(servers: &[String], is_elsewhere: bool) -> String {
+    let servers = servers.iter().map(|server| format!("server `{server}`"));
+    let elsewhere = is_elsewhere.then(|| "other parts of the configuration".to_owned());
+    servers.chain(elsewhere).collect::<Vec<_>>().join(", ")
 }
 
 fn in_file(agent: &str, key: Option<&str>) -> String {

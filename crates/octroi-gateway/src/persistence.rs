@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::health::Checks;
@@ -15,8 +14,8 @@ use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Version;
 use octroi_mcp::capability::Abilities;
 use octroi_store::{
-    CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownLog, ManagedBy, PinRecord, ServerRecord,
-    Store, StoreError, ToolUse,
+    CanonicalJson, Catalogue, HealthSample, HeldDefinition, KnownKey, KnownLog, ManagedBy, PinRecord,
+    ServerRecord, Store, StoreError, ToolUse,
 };
 use octroi_upstream::{BackgroundTasks, ServerIdentity, SpokenEras, UpstreamError};
 use parking_lot::Mutex;
@@ -28,8 +27,13 @@ use tracing::warn;
 use crate::audit::{AuditError, FoundLog, LogFacts, Opened, Options};
 use crate::catalogue::{LISTS, ServerLists, read_item};
 use crate::lost_state::{Knowledge, Loss, LossList, OnLoss, compare, missing_files, missing_log};
+use crate::persistence::key::KeyOrigin;
 
+mod checks;
 pub(crate) mod key;
+mod system_secrets;
+
+pub use system_secrets::SystemSecrets;
 
 /// The maximum number of queued writes. More are dropped; lists are written again when they change.
 const WAITING: usize = 1_024;
@@ -147,14 +151,15 @@ impl Persistence {
     /// Opens the store in the data directory and locks it for this process. The first start makes the key that
     /// encrypts what is stored. Fails if something is lost.
     pub async fn open(directory: &Path, clock: Clock) -> Result<Self, PersistenceError> {
-        Self::open_with(directory, clock, OnLoss::Refuse).await
+        Self::open_with(directory, clock, OnLoss::Refuse, &KeyOrigin::Directory).await
     }
 
-    /// The same; lost state may be accepted.
+    /// The same; lost state may be accepted, and the key may come from elsewhere.
     pub async fn open_with(
         directory: &Path,
         clock: Clock,
         on_loss: OnLoss,
+        key: &KeyOrigin,
     ) -> Result<Self, PersistenceError> {
         let refuse = |losses: &LossList| match on_loss {
             OnLoss::Refuse if !losses.is_empty() => {
@@ -167,7 +172,8 @@ impl Persistence {
         losses.add(missing_files(directory, &log, key::FILE));
         // Before anything is created: the next start would take it for what was lost.
         refuse(&losses)?;
-        let store = Arc::new(Store::open(directory, &key::of_directory).await?);
+        let find_key = |directory: &Path, known: Option<&KnownKey>| key.find(directory, known, on_loss);
+        let store = Arc::new(Store::open(directory, &find_key).await?);
         let knowledge = Knowledge { nodes: store.audit_nodes().await?, logs: store.known_logs().await? };
         let lost_log = missing_log(directory, &log, &knowledge.nodes);
         let is_log_there = lost_log.is_none();
@@ -236,19 +242,6 @@ impl Persistence {
 
     pub(crate) fn agree(&self, key: &ServerKey) {
         self.later(WriteJob::Agree(key.clone()));
-    }
-
-    /// The last health checks of a server, newest first.
-    pub async fn checks(&self, key: &ServerKey, n_max: u32) -> Result<Vec<HealthSample>, StoreError> {
-        self.store.health_samples(key, n_max).await
-    }
-
-    /// Removes results of health checks that are older than this, and those beyond what is kept of each server.
-    pub(crate) async fn forget_checks(&self, retention: Option<Duration>) {
-        let kept_ms = retention.map_or(i64::MAX, |kept| i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
-        if let Err(error) = self.store.purge_health(self.clock.now_ms().saturating_sub(kept_ms)).await {
-            warn!(%error, hint = error.hint(), "old results of health checks could not be removed");
-        }
     }
 
     /// The lists that servers last offered.

@@ -11,7 +11,8 @@ use crate::audit::{
     AuditError, Durability, FoundLog, LogReader, MissingParts, Options, VerifyOptions, missing_parts, verify,
 };
 use crate::lost_state::OnLoss;
-use crate::persistence::{AUDIT, key};
+use crate::persistence::AUDIT;
+use crate::persistence::key::KeyOrigin;
 use crate::state_snapshot::{Rebuilt, SnapshotItem, SnapshotReader, write_state};
 
 /// How many problems of a log an error names.
@@ -120,7 +121,9 @@ pub async fn rebuild_database(
             return Err(RebuildError::Changed { directory: here(), problems });
         }
     }
-    let store = Store::open(directory, &key::of_directory).await?;
+    let store =
+        Store::open(directory, &|directory, known| KeyOrigin::IfThere.find(directory, known, OnLoss::Accept))
+            .await?;
     let rebuilt = write_state(&store, items, clock.now_ms()).await?;
     let known = KnownLog {
         node: facts.node,

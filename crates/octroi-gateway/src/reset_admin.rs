@@ -9,6 +9,8 @@ use octroi_store::{Store, StoreError, TokenRecord};
 use serde_json::json;
 
 use crate::audit::{AuditError, Durability};
+use crate::lost_state::OnLoss;
+use crate::persistence::key::KeyOrigin;
 use crate::persistence::{Persistence, PersistenceError};
 
 /// Why the admin token cannot be replaced. Nothing was changed then.
@@ -64,7 +66,8 @@ pub async fn reset_admin(
         return Err(ResetAdminError::NoDatabase { directory: directory.to_owned() });
     }
     let by = actor.id.to_owned();
-    let mut persistence = Persistence::open(directory, clock.clone()).await?;
+    let mut persistence =
+        Persistence::open_with(directory, clock.clone(), OnLoss::Refuse, &KeyOrigin::IfThere).await?;
     let store = persistence.store().clone();
     let now_ms = clock.now_ms();
     let is_admins = |record: &TokenRecord| {

@@ -11,6 +11,9 @@ pub trait Control: Send + Sync {
     /// Reads the configuration again. Nothing changes until the plan is applied; files that cannot be used
     /// give an error instead of a plan.
     fn reload(self: Arc<Self>, gateway: Arc<Gateway>, agreed: Agreed) -> Reloading;
+
+    /// Puts the configuration that was accepted into effect with the secrets as they are stored now.
+    fn secrets_changed(self: Arc<Self>, gateway: Arc<Gateway>) -> Applying;
 }
 
 /// What a person agreed to before the configuration is read again.
@@ -27,6 +30,9 @@ pub type PlannedReload = PlannedChange<ConfigChanges, ReloadError>;
 
 /// A future that reads the configuration.
 pub type Reloading = Pin<Box<dyn Future<Output = Result<PlannedReload, ReloadError>> + Send>>;
+
+/// A future that puts the configuration into effect.
+pub type Applying = Pin<Box<dyn Future<Output = Result<ConfigChanges, ReloadError>> + Send>>;
 
 /// What caused a reload that nobody requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -51,7 +51,7 @@ mod workers;
 
 pub use access::{Access, AccessSettings};
 pub use agent_tools::AgentTools;
-pub use control::{Agreed, Control, PlannedReload, ReloadError, ReloadTrigger, Reloading};
+pub use control::{Agreed, Applying, Control, PlannedReload, ReloadError, ReloadTrigger, Reloading};
 pub use dispatcher::Operations;
 pub use endpoint::{HttpEndpoint, HttpSettings};
 pub use lines::{Line, read_line, write_lines};

@@ -11,6 +11,7 @@ mod health;
 mod pins;
 mod policies;
 mod proposals;
+mod secrets;
 mod servers;
 mod shape;
 mod tokens;
@@ -92,6 +93,9 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::tokens::TokensCreate>(tokens::create),
         change::<api::tokens::TokensRotate>(tokens::rotate),
         change::<api::tokens::TokensRevoke>(tokens::revoke),
+        read::<api::secrets::SecretsList>(secrets::list),
+        change::<api::secrets::SecretsSet>(secrets::set),
+        change::<api::secrets::SecretsRemove>(secrets::remove),
         change::<api::policies::AgentsSetPolicy>(policies::set_for_agent),
         change::<api::policies::PolicySetGlobal>(policies::set_global),
         change::<api::policies::PolicySetFloor>(policies::set_floor),

@@ -100,6 +100,7 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::NothingAccepted(_)
         | OperatorError::UnknownUser(_)
         | OperatorError::UnknownToken(_)
+        | OperatorError::UnknownSecret(_)
         | OperatorError::UnknownInvite => ErrorCode::NotFound,
         OperatorError::Refused { .. }
         | OperatorError::ArgumentsRemoved { .. }
@@ -108,12 +109,14 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::UserExists(_)
         | OperatorError::AgentTaken(_)
         | OperatorError::AgentExists(_)
+        | OperatorError::SecretInUse { .. }
         | OperatorError::TokenEnded { .. } => ErrorCode::Conflict,
         OperatorError::Arguments(_)
         | OperatorError::Unrememberable(_)
         | OperatorError::SeveralAccepted(_)
         | OperatorError::Agent(_)
         | OperatorError::User(_)
+        | OperatorError::Secret(_)
         | OperatorError::Token(_) => ErrorCode::InvalidArguments,
         OperatorError::PolicyInFile { .. }
         | OperatorError::UserInFile(_)

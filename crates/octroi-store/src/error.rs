@@ -125,6 +125,18 @@ pub enum StoreError {
         /// The database.
         path: PathBuf,
     },
+    /// The key is not the one that the database is encrypted with.
+    #[error("{place} is not the key that the database is encrypted with; nothing was changed")]
+    OtherKey {
+        /// Where the key comes from.
+        place: String,
+    },
+    /// There is no usable key, and secrets are encrypted with one.
+    #[error("{place} has no usable key, and the database is encrypted with one; nothing was changed")]
+    LostKey {
+        /// Where the key should come from.
+        place: String,
+    },
     /// Data was to be stored for a server that is not recorded.
     #[error("server `{key}` is not recorded")]
     UnknownServer {
@@ -197,6 +209,9 @@ impl StoreError {
             Self::NoKey { .. } => {
                 "restore the file master.key of the data directory, or remove it and restart to make a new one".to_owned()
             }
+            Self::OtherKey { .. } | Self::LostKey { .. } => "put the right key back, or name the place that has it; \
+                to go on without the stored secrets, start with `octroi up --accept-loss` and set them again"
+                .to_owned(),
             Self::UnknownServer { .. } => "record the server first".to_owned(),
             Self::Io { path, .. } => format!(
                 "look at it with `ls -ld {}`, or name another directory with --data DIR",
@@ -225,6 +240,8 @@ impl StoreError {
             | Self::Foreign { .. }
             | Self::MigrationChanged { .. }
             | Self::Newer { .. }
+            | Self::OtherKey { .. }
+            | Self::LostKey { .. }
             | Self::UnknownServer { .. }
             | Self::Io { .. }
             | Self::Database { .. } => "the gateway cannot use its database",

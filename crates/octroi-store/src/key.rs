@@ -13,12 +13,25 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
+use crate::error::StoreError;
+
 /// How an encrypted text begins. JSON begins with another letter.
 pub(crate) const SEALED: &str = "sealed1:";
 const NONCE_LENGTH: usize = 12;
 
-/// Gives the key for a data directory, once the directory is locked; `None` if there is no usable one.
-pub type KeySource<'a> = &'a (dyn Fn(&Path) -> Option<MasterKey> + Send + Sync);
+/// Gives the key for a data directory, once the directory is locked; `None` if there is no usable one. It is told which
+/// key the database knows, if any, and fails rather than return another one that would lose something.
+pub type KeySource<'a> =
+    &'a (dyn Fn(&Path, Option<&KnownKey>) -> Result<Option<MasterKey>, StoreError> + Send + Sync);
+
+/// The master key that a database was last used with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownKey {
+    /// Its id, as [`MasterKey::id`] returns it.
+    pub key_id: String,
+    /// How many secrets are encrypted with it.
+    pub n_secrets: u64,
+}
 
 /// The key of all keys.
 #[derive(Clone, PartialEq, Eq)]
@@ -52,12 +65,20 @@ impl MasterKey {
 
     /// What encrypts values for one purpose.
     pub fn cipher(&self, purpose: &str) -> Cipher {
+        Cipher(Aes256Gcm::new(&self.derived(purpose).into()))
+    }
+
+    /// Identifies the key without giving it away: half of a hash that no cipher uses.
+    pub fn id(&self) -> String {
+        hex::encode(&self.derived("octroi key id v1")[..16])
+    }
+
+    fn derived(&self, purpose: &str) -> [u8; 32] {
         let mut hash = Sha256::new();
         hash.update(purpose);
         hash.update(b"\n");
         hash.update(self.0);
-        let key: [u8; 32] = hash.finalize().into();
-        Cipher(Aes256Gcm::new(&key.into()))
+        hash.finalize().into()
     }
 }
 
@@ -171,6 +192,9 @@ mod tests {
         for wrong in ["", "abcd", &"g".repeat(64), &"a".repeat(66)] {
             assert_eq!(MasterKey::parse(wrong), None, "{wrong}");
         }
+        assert_eq!(key.id().len(), 32);
+        assert_ne!(key.id(), MasterKey::new([0xac; 32]).id());
+        assert!(!key.to_text().contains(&key.id()));
         assert_eq!(format!("{key:?} {:?}", key.cipher("x")), "MasterKey(***) Cipher(***)");
     }
 }

@@ -1,7 +1,7 @@
 //! Persistent storage.
 //!
 //! A [`Store`] keeps server definitions, the last catalogue of each server, and health history; operator
-//! decisions: approvals, policies, accepted definitions, the context of agents; and a queryable index of the
+//! decisions: approvals, policies, accepted definitions, the context of agents; secrets; and a queryable index of the
 //! audit log. No other crate contains SQL. The store reads no clock: times are arguments, in milliseconds
 //! since 1970. The data plane never waits for the store; it reads what was loaded at the start.
 
@@ -16,6 +16,7 @@ mod key;
 mod lock;
 mod pin;
 mod policy;
+mod secret;
 mod server;
 mod sqlite;
 mod store;
@@ -30,11 +31,12 @@ pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;
 pub use health::{ERROR_LENGTH_MAX, HealthSample, SAMPLES_MAX};
-pub use key::{Cipher, KeySource, MasterKey};
+pub use key::{Cipher, KeySource, KnownKey, MasterKey};
 pub use pin::{Accepted, HeldDefinition, KeptOut, PastPin, PinKey, PinKind, PinRecord};
 pub use policy::{
     ActivePolicies, PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, ProposalVerdict,
 };
+pub use secret::{Rekeyed, SecretRecord, StoredSecret};
 pub use server::{CanonicalJson, ManagedBy, Recorded, RecordedChange, Scope, ServerKey, ServerRecord};
 pub use store::Store;
 pub use user::{InviteRecord, TokenRecord, UserRecord};

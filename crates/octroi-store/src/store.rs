@@ -5,6 +5,7 @@ mod approvals;
 mod audit;
 mod pins;
 mod policies;
+mod secrets;
 mod users;
 
 use std::path::Path;
@@ -35,8 +36,8 @@ impl Store {
     /// store is closed or dropped. A database of an older version is copied to `octroi.db.backup-VERSION`
     /// and then migrated.
     ///
-    /// The arguments of approvals are encrypted under the key. Without one nothing can be asked for, and what
-    /// waits cannot be read.
+    /// Secrets and the arguments of approvals are encrypted under the key. Without one no secret can be stored and
+    /// nothing can be asked for, and what is stored cannot be read.
     pub async fn open(directory: &Path, key: KeySource<'_>) -> Result<Self, StoreError> {
         Ok(Self { engine: Engine::Sqlite(Sqlite::open(directory, key).await?) })
     }

@@ -15,6 +15,7 @@ pub(crate) mod people;
 pub(crate) mod pins;
 pub(crate) mod policy;
 mod read;
+pub(crate) mod secrets;
 pub(crate) mod servers;
 pub(crate) mod tools;
 mod words;
@@ -100,6 +101,9 @@ pub(crate) enum Command {
     /// Manage tokens of people, agents, sessions and services.
     #[command(subcommand)]
     Token(people::TokenCommand),
+    /// Manage stored secrets, for `${secret:NAME}` in the configuration.
+    #[command(subcommand)]
+    Secret(secrets::SecretCommand),
     /// The demo server, over standard input and output.
     #[command(hide = true)]
     DemoServer,

@@ -30,6 +30,8 @@ pub(crate) use exposed::refuse_exposed;
 use files::TextFile;
 pub(crate) use files::{ConfigFiles, FileSource};
 pub(crate) use find::data_directory;
+use lookup::Lookups;
+pub(crate) use lookup::{ResolvedReferences, StoredSecrets};
 
 /// Where the configuration comes from. Loading from the same sources again reads the files again.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +46,8 @@ pub(crate) struct Sources {
     pub(crate) lenient: bool,
     /// Add the demo server.
     pub(crate) demo: bool,
+    /// What `${secret:…}` stands for.
+    pub(crate) secrets: StoredSecrets,
 }
 
 /// The configuration and what it was read from.
@@ -55,6 +59,8 @@ pub(crate) struct Config {
     pub(crate) file: Option<PathBuf>,
     /// Everything that was read for it.
     pub(crate) files: ConfigFiles,
+    /// What references were resolved to.
+    pub(crate) resolved: ResolvedReferences,
     /// Every file and directory that it depends on, for the watcher.
     pub(crate) watched: Vec<PathBuf>,
 }
@@ -88,7 +94,7 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
             ..ConfigFiles::default()
         };
     }
-    let mut config = interpret(files, FileSource::Disk, found.servers, sources)?;
+    let mut config = interpret(files, FileSource::Disk, found.servers, sources, None)?;
     config.settings.problems.extend(found.problems);
     config.watched.extend(candidates.into_iter().chain(found.watched));
     config.watched.sort();
@@ -96,8 +102,13 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     refuse_fatal(config)
 }
 
-/// Reads the configuration that was accepted, as it was then.
-pub(crate) fn load_accepted(files: &ConfigFiles, sources: &Sources) -> Result<Config, ConfigError> {
+/// Reads the configuration that was accepted, as it was then, with what references other than to secrets were resolved
+/// to `before`, if that is known.
+pub(crate) fn load_accepted(
+    files: &ConfigFiles,
+    sources: &Sources,
+    before: Option<&ResolvedReferences>,
+) -> Result<Config, ConfigError> {
     let discovered = match &files.file {
         Some(TextFile { path, .. }) => {
             let (beside, directory) = discovered_at(path);
@@ -106,7 +117,9 @@ pub(crate) fn load_accepted(files: &ConfigFiles, sources: &Sources) -> Result<Co
         }
         None => Vec::new(),
     };
-    refuse_fatal(interpret(files.clone(), FileSource::Accepted(files), discovered, sources)?)
+    let mut config = interpret(files.clone(), FileSource::Accepted(files), discovered, sources, before)?;
+    leave_out_unseen(&mut config);
+    refuse_fatal(config)
 }
 
 /// The directory for discovery beside a file: as messages name it, and where it is.
@@ -115,17 +128,28 @@ fn discovered_at(file: &Path) -> (PathBuf, PathBuf) {
     (beside, directory_of(Some(file)).join(discovery::DIRECTORY))
 }
 
+/// Leaves out servers that nobody could see when the configuration was accepted, because a secret of theirs was not
+/// set. Setting it must not start what nobody agreed to.
+fn leave_out_unseen(config: &mut Config) {
+    let Settings { servers, effective, .. } = &mut config.settings;
+    let shown = std::mem::take(&mut effective.servers);
+    let all = std::mem::take(servers).into_iter().zip(shown);
+    let is_seen = |server: &ServerSpec| !config.files.unseen_servers.contains(server.name().as_str());
+    (*servers, effective.servers) = all.filter(|(server, _)| is_seen(server)).unzip();
+}
+
 fn interpret(
     mut files: ConfigFiles,
     source: FileSource<'_>,
     mut discovered: Vec<Discovered>,
     sources: &Sources,
+    before: Option<&ResolvedReferences>,
 ) -> Result<Config, ConfigError> {
     let root = files.file.as_ref().map(parse).transpose()?;
     let path = files.file.as_ref().map(|file| file.path.clone());
     let base = directory_of(path.as_deref());
     discovered.extend(if sources.demo { demo() } else { None });
-    let lookup = lookup::Lookups::new(&sources.data, &base, source);
+    let lookup = Lookups::new(&sources.data, &base, source, &sources.secrets, before);
     let arguments = RefCell::new(BTreeMap::new());
     let exists = |path: &Path| {
         let found = source.find(path);
@@ -152,7 +176,7 @@ fn interpret(
         watched.push(path);
     }
     files.arguments = arguments.into_inner();
-    Ok(Config { settings, file: path, files, watched })
+    Ok(Config { settings, file: path, files, watched, resolved: lookup.into_resolved() })
 }
 
 /// Reads the file of tokens; returns what is kept of it.

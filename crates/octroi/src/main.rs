@@ -12,6 +12,7 @@ mod diff;
 mod endpoint;
 mod failure;
 mod governance;
+mod hidden_input;
 mod logging;
 mod printer;
 mod relay;

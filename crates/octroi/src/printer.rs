@@ -77,14 +77,19 @@ pub(crate) fn warn(text: &str) {
     let _ = writeln!(out, "{} {text}", "warning:".yellow().bold());
 }
 
+/// Prints a question, without a line break.
+pub(crate) fn ask(question: &str) {
+    let mut out = anstream::stderr().lock();
+    let _ = write!(out, "{question}");
+    let _ = out.flush();
+}
+
 /// Asks the person at the terminal; `None` where there is none.
 pub(crate) fn confirm(question: &str) -> Option<bool> {
     if !std::io::stdin().is_terminal() {
         return None;
     }
-    let mut out = anstream::stderr().lock();
-    let _ = write!(out, "{question} [y/N] ");
-    let _ = out.flush();
+    ask(&format!("{question} [y/N] "));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).ok()?;
     Some(matches!(answer.trim(), "y" | "Y" | "yes"))

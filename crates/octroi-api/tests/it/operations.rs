@@ -26,7 +26,7 @@ fn names_are_unique_where_they_are_seen() {
 /// A lost operation would break other programs.
 #[test]
 fn everything_that_can_be_done() {
-    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 64);
+    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 67);
     expect_test::expect![[r#"
         servers_list
         servers_get
@@ -69,6 +69,9 @@ fn everything_that_can_be_done() {
         tokens_create
         tokens_rotate
         tokens_revoke
+        secrets_list
+        secrets_set
+        secrets_remove
         agents_set_policy
         policy_set_global
         policy_set_floor
@@ -150,6 +153,8 @@ fn whatever_changes_something_is_recorded() {
         tokens_create token_changed
         tokens_rotate token_changed
         tokens_revoke token_changed
+        secrets_set secret_changed
+        secrets_remove secret_changed
         agents_set_policy policy_changed
         policy_set_global policy_changed
         policy_set_floor policy_changed

@@ -31,11 +31,12 @@ pub enum Kind {
     UserChanged,
     PinChanged,
     QuestionAnswered,
+    SecretChanged,
 }
 
 impl Kind {
     /// All kinds in the order of the enum, with the word used in records.
-    pub const WORDS: [(&'static str, Self); 27] = [
+    pub const WORDS: [(&'static str, Self); 28] = [
         ("tool_invocation_start", Self::ToolInvocationStart),
         ("tool_invocation_end", Self::ToolInvocationEnd),
         ("policy_decision", Self::PolicyDecision),
@@ -63,6 +64,7 @@ impl Kind {
         ("user_changed", Self::UserChanged),
         ("pin_changed", Self::PinChanged),
         ("question_answered", Self::QuestionAnswered),
+        ("secret_changed", Self::SecretChanged),
     ];
 
     /// The word used in records.

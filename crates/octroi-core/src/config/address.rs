@@ -78,7 +78,7 @@ fn find(reader: &mut TableReader<'_>, origin: &Origin) -> Option<ServerAddress> 
 fn split(reader: &mut TableReader<'_>, text: &str) -> Option<Vec<Filled>> {
     let origin = reader.origin("url");
     match shlex::split(text) {
-        Some(words) => words.iter().map(|word| reader.fill(word, &origin)).collect(),
+        Some(words) => words.iter().map(|word| reader.fill("command", word, &origin)).collect(),
         None => {
             reader.log.error(&origin, "quotes are not closed in the `stdio://` address");
             None
@@ -155,6 +155,12 @@ fn program(
     let env = reader.variables("env");
     let mut inherit_env = reader.texts("inherit_env");
     inherit_env.extend(reader.text("api_key_env"));
+    if let Some(name) =
+        inherit_env.iter().find(|name| name.ends_with("_MASTER_KEY") && name.starts_with("OCTROI_"))
+    {
+        let message = format!("no program gets `{name}`, the key of the stored secrets");
+        reader.log.error(origin, message);
+    }
     let own = places.own.map(|own| own.join(name.as_str()));
     let cwd = directory(reader, base, own.as_deref().unwrap_or(base));
     Some(Program {

@@ -79,6 +79,8 @@ pub struct PinsSection {
 impl Context<'_> {
     pub(super) fn approvals(&self, map: &Map) -> Read<ApprovalsSection> {
         let mut reader = self.reader(map, APPROVALS, ProblemLog::of_restriction(None));
+        // Its address is in what clients and people get.
+        reader.secret_keys = &[];
         // Displayed in the order of the key table, although the first value depends on the second.
         let expires = reader.duration("expires", DEFAULT_EXPIRY);
         let expires_setting = reader.settings.pop();

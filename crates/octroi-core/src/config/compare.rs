@@ -10,10 +10,10 @@ mod policies;
 mod sections;
 mod server;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::Config;
+use super::{Config, SecretUse};
 use crate::pin::Lock;
 use crate::plural::count;
 use fields::FieldMerger;
@@ -98,6 +98,8 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
         approvals,
         pins,
         notify,
+        secrets,
+        secret_uses,
         audit,
         quotas,
         gates,
@@ -130,6 +132,9 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
     merge("notify", &mut view.notify, &shown.notify, &mut |fields| {
         sections::notify(fields, &mut kept.notify, notify);
     });
+    merge("secrets", &mut view.secrets, &shown.secrets, &mut |fields| {
+        sections::secrets(fields, &mut kept.secrets, secrets);
+    });
     merge("audit", &mut view.audit, &shown.audit, &mut |fields| {
         sections::audit(fields, &mut kept.audit, audit);
     });
@@ -148,17 +153,26 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
     lists::agents(kept, (agents, policy.profile), &shown.agents, &mut changes);
     lists::quotas(kept, quotas, &shown.quotas, &mut changes);
     kept.problems.clone_from(problems);
+    kept.secret_uses = of_either(&kept.secret_uses, secret_uses);
     policies::policies(&mut effective.policies, &new.policies, &mut changes);
-    if accepted.lock != new.lock {
-        let size = |lock: &Lock| Some(count(lock.len(), "definition"));
-        changes.push(ConfigChange {
-            setting: "pins: content of the lock file".to_owned(),
-            before: size(&accepted.lock),
-            after: size(&new.lock),
-            consequence: Consequence::NeedsPerson,
-        });
-    }
+    changes.extend(lock_difference(&accepted.lock, &new.lock));
     Comparison { changes, effective }
+}
+
+/// What is in effect may be of either configuration.
+fn of_either(accepted: &[SecretUse], new: &[SecretUse]) -> Vec<SecretUse> {
+    let all: BTreeSet<&SecretUse> = accepted.iter().chain(new).collect();
+    all.into_iter().cloned().collect()
+}
+
+fn lock_difference(accepted: &Lock, new: &Lock) -> Option<ConfigChange> {
+    let size = |lock: &Lock| Some(count(lock.len(), "definition"));
+    (accepted != new).then(|| ConfigChange {
+        setting: "pins: content of the lock file".to_owned(),
+        before: size(accepted),
+        after: size(new),
+        consequence: Consequence::NeedsPerson,
+    })
 }
 
 #[cfg(test)]

@@ -178,6 +178,7 @@ pub const ROOT: &[Key] = &[
     key("approvals", Kind::Table(APPROVALS), "", "How people approve calls."),
     key("pins", Kind::Table(PINS), "", "What happens to tools that are new or have changed."),
     key("notify", Kind::Table(NOTIFY), "", "Who is told that a person is needed."),
+    key("secrets", Kind::Table(SECRETS), "", "How stored secrets are encrypted."),
     key("audit", Kind::Table(AUDIT), "", "What is recorded."),
     key("quotas", Kind::Tables(QUOTA), "", "Limits on calls."),
     key("gates", Kind::Tables(GATE), "", "Custom gates: programs that check calls."),
@@ -192,6 +193,15 @@ pub const ROOT: &[Key] = &[
 /// File shapes of other programs, recognized by their top-level keys.
 pub(super) const SHAPES: [&str; 6] =
     ["mcp_servers", "mcpServers", "mcpServer", "servers", "inputs", "$schema"];
+
+/// `[secrets]`.
+pub const SECRETS: &[Key] = &[key(
+    "key_file",
+    Kind::Text,
+    "`master.key` in the data directory",
+    "The file with the key that stored secrets are encrypted with: 64 hexadecimal digits. `OCTROI_MASTER_KEY` comes \
+    before it. Takes effect at the next start.",
+)];
 
 /// `[mcp]`.
 pub const MCP: &[Key] = &[

@@ -11,10 +11,11 @@ use super::fields::{Field, Fields};
 use super::keys::Word;
 use super::problem::ProblemLog;
 use super::show::{HIDDEN, Setting};
+use super::stored_secrets::{HOLDS_SECRETS, how_to_set};
 use super::variables;
 use crate::secret::Secret;
 use crate::server::parse_duration;
-use crate::substitute::{Filled, Lookup, substitute};
+use crate::substitute::{Filled, Lookup, ReferenceKind, Unresolved, substitute};
 use crate::suggest::did_you_mean;
 use crate::syntax::{Node, Origin, Value};
 
@@ -24,6 +25,8 @@ pub(super) struct TableReader<'a> {
     pub(super) log: ProblemLog,
     pub(super) settings: Vec<Setting>,
     pub(super) lookup: Lookup<'a>,
+    /// The keys that may hold a stored secret.
+    pub(super) secret_keys: &'static [&'static str],
 }
 
 /// A parsed duration; zero and `false` mean never.
@@ -36,7 +39,7 @@ const DURATION_HINT: &str = "write 30s, 2m, 500ms or a number of milliseconds";
 
 impl<'a> TableReader<'a> {
     pub(super) fn new(fields: Fields, log: ProblemLog, lookup: Lookup<'a>) -> Self {
-        Self { fields, log, settings: Vec::new(), lookup }
+        Self { fields, log, settings: Vec::new(), lookup, secret_keys: HOLDS_SECRETS }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -97,7 +100,7 @@ impl<'a> TableReader<'a> {
     pub(super) fn filled(&mut self, name: &'static str) -> Option<Filled> {
         let field = self.fields.get(name)?.clone();
         match field.node.as_text() {
-            Some(text) => self.fill(text, &field.node.origin),
+            Some(text) => self.fill(name, text, &field.node.origin),
             None => self.wrong(name, "a text", None),
         }
     }
@@ -125,7 +128,8 @@ impl<'a> TableReader<'a> {
         for item in items {
             match item.as_text() {
                 Some(text) => {
-                    all.extend(self.fill(text, &item.origin).map(|filled| (filled, item.origin.clone())));
+                    let filled = self.fill(name, text, &item.origin);
+                    all.extend(filled.map(|filled| (filled, item.origin.clone())));
                 }
                 None => return self.wrong(name, "a list of texts", Vec::new()),
             }
@@ -171,7 +175,7 @@ impl<'a> TableReader<'a> {
             };
             // Only a text can have references.
             let text = match member.node.as_text() {
-                Some(text) => self.fill(text, &member.node.origin).map(|filled| filled.value),
+                Some(text) => self.fill(name, text, &member.node.origin).map(|filled| filled.value),
                 None => Some(written.clone()),
             };
             if let Some(text) = text {
@@ -217,7 +221,7 @@ impl<'a> TableReader<'a> {
         let duration = match &node.value {
             Value::Bool(false) => return Some(Period::Never),
             Value::Integer(number) => u64::try_from(*number).ok().map(Duration::from_millis),
-            Value::Text(text) => parse_duration(&self.fill(text, &node.origin)?.value),
+            Value::Text(text) => parse_duration(&self.fill(name, text, &node.origin)?.value),
             Value::Bool(true) | Value::Null | Value::List(_) | Value::Map(_) | Value::Other(_) => None,
         };
         match duration {
@@ -300,7 +304,7 @@ impl<'a> TableReader<'a> {
         let mut displayed = JsonMap::new();
         for member in map {
             let text = member.node.as_text().unwrap_or_default();
-            let Some(filled) = self.fill(text, &member.node.origin) else {
+            let Some(filled) = self.fill(name, text, &member.node.origin) else {
                 continue;
             };
             if let Some((word, value, _)) = self.find_word(name, &filled, words, &member.node.origin) {
@@ -334,14 +338,35 @@ impl<'a> TableReader<'a> {
         found
     }
 
-    pub(super) fn fill(&mut self, text: &str, origin: &Origin) -> Option<Filled> {
-        match substitute(text, self.lookup) {
-            Ok(filled) => Some(filled),
-            Err(error) => {
-                self.log.error(origin, error.to_string());
-                None
+    /// Resolves the references in a value of this key.
+    pub(super) fn fill(&mut self, name: &str, text: &str, origin: &Origin) -> Option<Filled> {
+        let lookup = |kind: ReferenceKind, reference: &str| match kind {
+            ReferenceKind::Secret if !self.secret_keys.contains(&name) => {
+                Err(format!("`{name}` must not hold a stored secret, because others can see it"))
             }
+            ReferenceKind::Secret
+            | ReferenceKind::Env
+            | ReferenceKind::Auth
+            | ReferenceKind::File
+            | ReferenceKind::Input => (self.lookup)(kind, reference),
+        };
+        let error = match substitute(text, &lookup) {
+            Ok(filled) => return Some(filled),
+            Err(error) => error,
+        };
+        let unset = match &error {
+            Unresolved::Missing(reference) => reference.strip_prefix("secret:"),
+            Unresolved::Unreadable { .. } | Unresolved::Unclosed | Unresolved::Source(_) => None,
+        };
+        match unset {
+            Some(secret) => self.log.error_with_hint(
+                origin,
+                format!("the secret `{secret}` is not set"),
+                how_to_set(secret),
+            ),
+            None => self.log.error(origin, error.to_string()),
         }
+        None
     }
 
     pub(super) fn wrong<T>(&mut self, name: &str, expected: &str, otherwise: T) -> T {

@@ -7,6 +7,7 @@ use super::keys::{Key, SERVER, TOKEN};
 use super::problem::ProblemLog;
 use super::root::Root;
 use super::settings::Context;
+use super::stored_secrets::SecretUse;
 use super::{Config, Destination, EffectiveConfig};
 use crate::secret::Secret;
 use crate::server::{OauthChoice, Program, Remote, Transport};
@@ -40,16 +41,35 @@ const PUBLIC: &[&str] = &[
 pub(super) struct ResolvedValues<'a> {
     lookup: Lookup<'a>,
     found: RefCell<BTreeSet<Secret>>,
+    /// References to stored secrets.
+    uses: RefCell<BTreeSet<SecretUse>>,
+    /// The server that is being read, if it is one.
+    server: RefCell<Option<String>>,
+    /// Stored secrets that are not set.
+    unset: RefCell<Vec<String>>,
 }
 
 impl<'a> ResolvedValues<'a> {
     pub(super) fn new(lookup: Lookup<'a>) -> Self {
-        Self { lookup, found: RefCell::default() }
+        Self {
+            lookup,
+            found: RefCell::default(),
+            uses: RefCell::default(),
+            server: RefCell::default(),
+            unset: RefCell::default(),
+        }
     }
 
     /// Resolves a reference.
     pub(super) fn find(&self, kind: ReferenceKind, name: &str) -> Result<Option<String>, String> {
         let found = (self.lookup)(kind, name);
+        if kind == ReferenceKind::Secret {
+            let server = self.server.borrow().clone();
+            self.uses.borrow_mut().insert(SecretUse { secret: name.to_owned(), server });
+            if !matches!(found, Ok(Some(_))) {
+                self.unset.borrow_mut().push(name.to_owned());
+            }
+        }
         let is_public = match kind {
             ReferenceKind::Env => PUBLIC.contains(&name),
             // Written in the file itself, for everybody to see.
@@ -63,6 +83,21 @@ impl<'a> ResolvedValues<'a> {
             self.found.borrow_mut().insert(Secret::new(value.trim()));
         }
         found
+    }
+
+    /// References belong to this server from now on.
+    pub(super) fn enter(&self, server: Option<String>) {
+        self.server.replace(server);
+    }
+
+    /// The stored secrets that were not set since this was called last.
+    pub(super) fn forget_unset(&self) -> Vec<String> {
+        self.unset.take()
+    }
+
+    /// All references to stored secrets.
+    pub(super) fn uses(&self) -> Vec<SecretUse> {
+        self.uses.borrow().iter().cloned().collect()
     }
 
     /// Everything that was resolved.

@@ -25,6 +25,7 @@ impl Context<'_> {
         let approvals = one(self.approvals(&root.approvals), &mut effective.approvals, &mut problems);
         let pins = one(self.pins(&root.pins), &mut effective.pins, &mut problems);
         let notify = one(self.notify(&root.notify), &mut effective.notify, &mut problems);
+        let secrets = one(self.secrets(&root.secrets), &mut effective.secrets, &mut problems);
         let (audit, handlers) = self.audit(&root.audit);
         let audit = AuditSection {
             handlers: all(self.handlers(&handlers), &mut effective.handlers, &mut problems),
@@ -44,6 +45,8 @@ impl Context<'_> {
             approvals,
             pins,
             notify,
+            secrets,
+            secret_uses: Vec::new(),
             audit,
             quotas,
             gates,

@@ -41,6 +41,8 @@ pub struct EffectiveConfig {
     pub pins: Vec<Setting>,
     /// `[notify]`.
     pub notify: Vec<Setting>,
+    /// `[secrets]`.
+    pub secrets: Vec<Setting>,
     /// `[audit]`.
     pub audit: Vec<Setting>,
     /// `[[audit.handlers]]`.
@@ -78,6 +80,7 @@ impl EffectiveConfig {
         one("[approvals]", &self.approvals);
         one("[pins]", &self.pins);
         one("[notify]", &self.notify);
+        one("[secrets]", &self.secrets);
         one("[audit]", &self.audit);
         self.handlers.iter().for_each(|handler| one("[[audit.handlers]]", handler));
         self.quotas.iter().for_each(|quota| one("[[quotas]]", quota));
@@ -102,6 +105,7 @@ impl EffectiveConfig {
             "approvals": object(&self.approvals, origins),
             "pins": object(&self.pins, origins),
             "notify": object(&self.notify, origins),
+            "secrets": object(&self.secrets, origins),
             "audit": audit,
             "quotas": tables(&self.quotas),
             "gates": tables(&self.gates),

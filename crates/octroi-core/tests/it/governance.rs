@@ -202,6 +202,8 @@ fn what_holds_if_nothing_is_written() {
         every = "10s"
         timeout = "10s"
 
+        [secrets]
+
         [audit]
         durability = "normal"
         retention = "90d"

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::audit::{AuditHandler, AuditLog, Delivery, Durability, Handling, Options, VerifyOptions, verify};
-use crate::{AuditSearch, OnLoss, rebuild_database};
+use crate::{AuditSearch, KeyOrigin, OnLoss, rebuild_database};
 
 const DAY: Duration = Duration::from_hours(24);
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -34,7 +34,8 @@ async fn leave_log(data: &std::path::Path) -> u64 {
 async fn start(data: &std::path::Path) -> Arc<Gateway> {
     let clock = octroi_upstream::system_clock();
     // Some tests leave a log without its database, or a shorter one.
-    let persistence = Persistence::open_with(data, clock.clone(), OnLoss::Accept).await.unwrap();
+    let persistence =
+        Persistence::open_with(data, clock.clone(), OnLoss::Accept, &KeyOrigin::Directory).await.unwrap();
     let persistence = Some(persistence);
     let owner = format!("test:{}", data.display());
     let processes = Processes { owner, reaper: None, is_alone: false };
@@ -170,7 +171,7 @@ async fn records_that_the_log_lost_are_not_found_in_place_of_later_ones() {
     let gone = Event::new(1, Kind::PolicyDecision, actor).body();
     let records: Vec<AuditRecord<'_>> =
         (1..=last + 20).map(|seq| AuditRecord::read(seq, &gone).unwrap()).collect();
-    let store = Store::open(place.path(), &|_| None).await.unwrap();
+    let store = Store::open(place.path(), &|_, _| Ok(None)).await.unwrap();
     store.append_audit(&node, &records).await.unwrap();
     store.close().await;
 

@@ -7,6 +7,7 @@ use octroi_core::audit::{Actor, Event, Kind};
 
 use super::*;
 use crate::audit::{AuditLog, Durability, Options};
+use crate::persistence::key::KeyOrigin;
 use crate::persistence::{Persistence, PersistenceError};
 
 fn facts() -> LogFacts {
@@ -165,7 +166,7 @@ fn every_file_that_comes_later_is_a_witness() {
 /// Opens a data directory as a run does, and leaves a snapshot and some records. Returns what was lost.
 async fn run(data: &Path, on_loss: OnLoss) -> Result<Vec<Loss>, Vec<Loss>> {
     let clock = octroi_upstream::system_clock();
-    let mut persistence = match Persistence::open_with(data, clock, on_loss).await {
+    let mut persistence = match Persistence::open_with(data, clock, on_loss, &KeyOrigin::Directory).await {
         Ok(persistence) => persistence,
         Err(PersistenceError::Lost { losses, .. }) => return Err(losses),
         Err(error) => panic!("{error:?}"),

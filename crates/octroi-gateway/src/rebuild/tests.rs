@@ -28,7 +28,11 @@ async fn rebuild(data: &Path, on_loss: OnLoss) -> Result<Rebuilt, RebuildError> 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revoked_token_stays_revoked() {
     let (directory, lost) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let store = Store::open(lost.path(), &key::of_directory).await.unwrap();
+    let store = Store::open(lost.path(), &|directory, known| {
+        KeyOrigin::Directory.find(directory, known, OnLoss::Accept)
+    })
+    .await
+    .unwrap();
     let user = UserRecord {
         name: "ana".to_owned(),
         role: UserRole::Admin,
@@ -76,7 +80,10 @@ async fn a_revoked_token_stays_revoked() {
     log.close().await.unwrap();
     let rebuilt = rebuild(data, OnLoss::Refuse).await.unwrap();
     assert_eq!((rebuilt.n_users, rebuilt.n_tokens, rebuilt.lost), (1, 3, Vec::new()), "{text}");
-    let store = Store::open(data, &key::of_directory).await.unwrap();
+    let store =
+        Store::open(data, &|directory, known| KeyOrigin::Directory.find(directory, known, OnLoss::Accept))
+            .await
+            .unwrap();
     assert_eq!(store.users().await.unwrap(), [user]);
     let unused = TokenRecord { last_used_at_ms: None, ..service };
     assert_eq!(store.tokens().await.unwrap(), [revoked, expiring, unused]);

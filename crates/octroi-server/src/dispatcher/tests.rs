@@ -82,6 +82,10 @@ impl Control for NoControl {
         let error = ReloadError::Unusable { message: "there is no file".to_owned(), hint: None };
         Box::pin(std::future::ready(Err(error)))
     }
+
+    fn secrets_changed(self: Arc<Self>, _: Arc<Gateway>) -> crate::control::Applying {
+        Box::pin(std::future::ready(Ok(octroi_api::operations::config::ConfigChanges::default())))
+    }
 }
 
 struct TestGateway {

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 20] = [
+const MIGRATIONS: [Migration; 21] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -39,6 +39,7 @@ const MIGRATIONS: [Migration; 20] = [
         sql: include_str!("../../migrations/sqlite/0019_server_consent.sql"),
     },
     Migration { name: "shared_texts", sql: include_str!("../../migrations/sqlite/0020_shared_texts.sql") },
+    Migration { name: "secrets", sql: include_str!("../../migrations/sqlite/0021_secrets.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
@@ -64,7 +65,16 @@ impl Version {
 
     /// Whether the table of approvals exists.
     pub(super) fn has_approvals(self) -> bool {
-        MIGRATIONS.iter().take(self.0).any(|migration| migration.name == "approvals")
+        self.has("approvals")
+    }
+
+    /// Whether the tables of secrets and of their key exist.
+    pub(super) fn has_secrets(self) -> bool {
+        self.has("secrets")
+    }
+
+    fn has(self, name: &str) -> bool {
+        MIGRATIONS.iter().take(self.0).any(|migration| migration.name == name)
     }
 }
 

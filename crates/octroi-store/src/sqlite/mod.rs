@@ -16,6 +16,7 @@ mod pins;
 mod policies;
 mod retention;
 mod sealing;
+mod secrets;
 mod servers;
 #[cfg(test)]
 mod tests;
@@ -28,10 +29,10 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{Connection as _, Sqlite as Driver, Transaction};
+use sqlx::{ConnectOptions as _, Connection as _, Sqlite as Driver, Transaction};
 
 use crate::error::StoreError;
-use crate::key::{Cipher, KeySource, MasterKey};
+use crate::key::{Cipher, KeySource, KnownKey, MasterKey};
 use crate::lock::DirectoryLock;
 
 /// How long to wait while another program has locked the file.
@@ -87,7 +88,12 @@ impl Sqlite {
         // what is written anyway is overwritten: chunks of audit records are replaced all the time.
         let thorough = options.clone().pragma("secure_delete", "ON");
         // A new database is made before its key: a key beside no database shows that one was lost.
-        let mut master = if version.is_new() { None } else { key(directory) };
+        let mut master = if version.is_new() {
+            None
+        } else {
+            let known = if version.has_secrets() { known_key(&path).await.map_err(failed)? } else { None };
+            key(directory, known.as_ref())?
+        };
         if let Some(arguments) = &master.as_ref().map(cipher) {
             // Before the backup that a migration makes.
             sealing::seal_plain(&thorough, version, arguments).await.map_err(failed)?;
@@ -96,13 +102,15 @@ impl Sqlite {
         let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
         migrate::bring_up_to_date(&path, &writer, version).await?;
         if version.is_new() {
-            master = key(directory);
+            master = key(directory, None)?;
         }
         let arguments = master.as_ref().map(cipher);
         let durable =
             pool().max_connections(1).connect_lazy_with(thorough.synchronous(SqliteSynchronous::Full));
         let readers = pool().max_connections(READERS).connect_lazy_with(options.read_only(true));
-        Ok(Self { path, writer, durable, readers, key: master, arguments, _lock: lock })
+        let sqlite = Self { path, writer, durable, readers, key: master, arguments, _lock: lock };
+        sqlite.keep_key_id().await?;
+        Ok(sqlite)
     }
 
     pub(crate) fn cipher(&self, purpose: &str) -> Option<Cipher> {
@@ -158,6 +166,14 @@ struct Durable {
     /// Keeps the other write connection idle meanwhile: waiting for it is a fair queue, whereas SQLite
     /// would poll for its lock.
     _turn: PoolConnection<Driver>,
+}
+
+/// The key that a database was last used with, read without changing it.
+async fn known_key(path: &Path) -> Result<Option<KnownKey>, sqlx::Error> {
+    let mut connection = options(path).read_only(true).connect().await?;
+    let known = secrets::known_key(&mut connection).await?;
+    connection.close().await?;
+    Ok(known)
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {

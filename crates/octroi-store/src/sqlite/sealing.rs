@@ -22,7 +22,7 @@ const PLAIN: &str = "SELECT id, arguments_preview, arguments, edited_arguments F
     WHERE arguments <> '' AND arguments NOT LIKE 'sealed1:%'";
 
 /// The columns that hold something of the arguments or other params.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SealedColumn {
     Preview,
     Arguments,
@@ -32,7 +32,10 @@ pub(super) enum SealedColumn {
 }
 
 impl SealedColumn {
-    const fn name(self) -> &'static str {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Preview, Self::Arguments, Self::Edited, Self::ParamsPreview, Self::Params];
+
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Preview => "arguments_preview",
             Self::Arguments => "arguments",
@@ -43,7 +46,7 @@ impl SealedColumn {
     }
 
     /// Binds a text to its row and column.
-    fn place(self, id: &str) -> String {
+    pub(super) fn place(self, id: &str) -> String {
         format!("{id}/{}", self.name())
     }
 }

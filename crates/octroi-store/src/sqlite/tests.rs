@@ -13,7 +13,7 @@ use crate::policy::{PolicyDraft, PolicyLevel};
 use crate::server::{CanonicalJson, ManagedBy, ServerKey};
 
 async fn open(directory: &Path) -> (Sqlite, ServerKey) {
-    let sqlite = Sqlite::open(directory, &|_| None).await.unwrap();
+    let sqlite = Sqlite::open(directory, &|_, _| Ok(None)).await.unwrap();
     let key = ServerKey::system(ServerName::parse("files").unwrap());
     let definition = CanonicalJson::of(json!({ "command": "x" }));
     sqlite.record_server(&key, ManagedBy::File, &definition, 1).await.unwrap();

@@ -1,7 +1,7 @@
 //! Users, their tokens, and invitations.
 
-use octroi_core::UserRole;
 use octroi_core::principal::{TokenHash, TokenKind};
+use octroi_core::{Scope, UserRole};
 use sqlx::sqlite::SqliteRow;
 
 use super::{Durable, Sqlite};
@@ -56,6 +56,11 @@ impl Sqlite {
         }
         sqlx::query("DELETE FROM invites WHERE user = ?")
             .bind(name)
+            .execute(&mut *durable.transaction)
+            .await
+            .map_err(|error| self.failed(error))?;
+        sqlx::query("DELETE FROM secrets WHERE scope = ?")
+            .bind(Scope::User(name.into()).to_string())
             .execute(&mut *durable.transaction)
             .await
             .map_err(|error| self.failed(error))?;

@@ -5,6 +5,7 @@ mod approvals;
 mod audit;
 mod pins;
 mod policies;
+mod secrets;
 mod users;
 
 use std::sync::Arc;

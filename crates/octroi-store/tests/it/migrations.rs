@@ -10,7 +10,7 @@ use octroi_store::{AuditFilter, AuditRecord, ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "servers",
     "catalogues",
     "health",
@@ -31,6 +31,7 @@ const NAMES: [&str; 20] = [
     "former_agents",
     "server_consent",
     "shared_texts",
+    "secrets",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");

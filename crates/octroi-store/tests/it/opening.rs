@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use octroi_store::{KnownLog, Store, StoreError};
+use octroi_store::{KnownKey, KnownLog, Store, StoreError};
 
 use crate::support::{catalogue, describe, fill, test_key};
 
@@ -47,10 +47,11 @@ async fn stored_data_is_loaded_again() {
 async fn a_new_database_is_there_before_its_key() {
     let directory = tempfile::tempdir().unwrap();
     for is_new in [true, false] {
-        let key = |directory: &Path| {
+        let key = |directory: &Path, known: Option<&KnownKey>| {
             let wal = fs::metadata(directory.join("octroi.db-wal")).map_or(0, |wal| wal.len());
             assert!(Store::exists(directory) && wal == 0, "{is_new}");
-            test_key(directory)
+            assert_eq!(known.is_none(), is_new, "the key is known from the first start on");
+            test_key(directory, known)
         };
         Store::open(directory.path(), &key).await.unwrap().close().await;
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use octroi_core::Secret;
 use octroi_core::approval::{Answer, Approval, ApprovalState, ApprovalVerdict, ArgumentsState};
-use octroi_store::{MasterKey, Store, StoreError};
+use octroi_store::{KnownKey, MasterKey, Store, StoreError};
 
 use crate::support::{approval, describe, run_sql, test_key};
 
@@ -96,6 +96,7 @@ async fn make_plain(directory: &Path) {
          UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
              arguments_preview = '{{\"x\":\"{SHOWN}\"}}';
          DROP INDEX health_samples_by_time; DROP TABLE former_agents; DROP TABLE users; DROP TABLE tokens; DROP TABLE invites;
+         DROP TABLE secrets; DROP TABLE master_key;
          ALTER TABLE approvals DROP COLUMN approvers;
          ALTER TABLE servers DROP COLUMN switched_by; ALTER TABLE servers DROP COLUMN is_agreed;
          ALTER TABLE agents DROP COLUMN title; ALTER TABLE agents DROP COLUMN owner;
@@ -132,7 +133,7 @@ async fn with_another_key_arguments_are_unreadable_and_all_else_works() {
     assert_eq!(store.count_unreadable().await.unwrap(), 0);
     store.close().await;
 
-    let other_key = |_: &Path| Some(MasterKey::new([1; 32]));
+    let other_key = |_: &Path, _: Option<&KnownKey>| Ok(Some(MasterKey::new([1; 32])));
     let store = Store::open(directory.path(), &other_key).await.unwrap();
     assert_eq!(store.count_unreadable().await.unwrap(), 2);
     let read = store.approval("ap_2").await.unwrap().unwrap();
@@ -152,7 +153,7 @@ async fn with_another_key_arguments_are_unreadable_and_all_else_works() {
     assert_eq!(read.edited_arguments, Some(Secret::new(format!("{{\"x\":\"{EDITED}\"}}"))));
     store.close().await;
 
-    let store = Store::open(directory.path(), &|_| None).await.unwrap();
+    let store = Store::open(directory.path(), &|_, _| Ok(None)).await.unwrap();
     let error = store.request_approval(&with_secrets(4)).await.unwrap_err();
     assert!(matches!(error, StoreError::NoKey { .. }));
     assert_eq!(

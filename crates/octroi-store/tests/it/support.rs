@@ -4,15 +4,15 @@ use std::path::Path;
 
 use octroi_core::approval::{Approval, ApprovalState, ApprovalVerdict, Approvers, ArgumentsState, Binding};
 use octroi_core::{Secret, ServerName};
-use octroi_store::{CanonicalJson, Catalogue, ManagedBy, MasterKey, ServerKey, Store};
+use octroi_store::{CanonicalJson, Catalogue, KnownKey, ManagedBy, MasterKey, ServerKey, Store, StoreError};
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 /// A key for every directory.
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a source of keys")]
-pub(crate) fn test_key(_: &Path) -> Option<MasterKey> {
-    Some(MasterKey::new([9; 32]))
+pub(crate) fn test_key(_: &Path, _: Option<&KnownKey>) -> Result<Option<MasterKey>, StoreError> {
+    Ok(Some(MasterKey::new([9; 32])))
 }
 
 pub(crate) fn key(name: &str) -> ServerKey {

@@ -15,11 +15,13 @@ mod call;
 mod certificate;
 mod config;
 mod db;
+mod master_key;
 mod people;
 mod pins;
 mod policy;
 mod reload;
 mod run;
+mod secrets;
 mod servers;
 mod start;
 mod stdio;
@@ -32,7 +34,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         return run_without_command().await;
     };
     match command {
-        Command::Up(options) => up::run(options).await,
+        Command::Up(options) => Box::pin(up::run(options)).await,
         Command::Stdio(options) => stdio::run(options).await,
         Command::Config(command) => config::run(command),
         Command::Policy(command) => policy::run(command).await,
@@ -59,6 +61,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Agents(options) => agents::run(&options).await,
         Command::User(command) => people::users(command).await,
         Command::Token(command) => people::tokens(command).await,
+        Command::Secret(command) => secrets::run(command).await,
     }
 }
 

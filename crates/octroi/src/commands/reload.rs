@@ -9,19 +9,22 @@ use std::time::Duration;
 
 use octroi_api::operations::config::{ConfigChanges, ConfigDifference};
 use octroi_core::ServerKey;
-use octroi_core::config::AutoReload;
 use octroi_core::config::compare::ConfigChange;
+use octroi_core::config::{AutoReload, SecretUse};
 use octroi_gateway::{Changes, Gateway, PlannedChange, WaitingChanges};
 use octroi_server::{
-    Access, AccessSettings, Agreed, Control, Operations, PlannedReload, ReloadError, ReloadTrigger, Reloading,
+    Access, AccessSettings, Agreed, Applying, Control, Operations, PlannedReload, ReloadError, ReloadTrigger,
+    Reloading,
 };
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::certificate::GatewayCertificate;
+use super::master_key::master_keys;
+use super::start::secret_uses;
 use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
-use crate::config::{self, FileSource, Sources};
+use crate::config::{self, FileSource, Sources, StoredSecrets};
 use crate::failure::Failure;
 use crate::governance;
 use crate::terminal::Terminal;
@@ -41,9 +44,13 @@ pub(super) struct Reloader {
     reloading: Arc<tokio::sync::Mutex<()>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct WatchState {
     watched: Vec<PathBuf>,
+    /// What waits for a person, and of which files.
+    waiting: Vec<ConfigChange>,
+    digest: String,
+    secret_uses: Vec<SecretUse>,
     /// What is in effect; `None` until the first configuration was applied.
     accepted: Option<Accepted>,
 }
@@ -59,6 +66,8 @@ pub(super) struct DecidedChanges {
     pub(super) digest: String,
     /// What to look at for changes.
     pub(super) watched: Vec<PathBuf>,
+    /// Who refers to which stored secret.
+    pub(super) secret_uses: Vec<SecretUse>,
 }
 
 impl Reloader {
@@ -83,11 +92,13 @@ impl Reloader {
         decided: DecidedChanges,
         gateway: &Arc<Gateway>,
     ) -> Result<Changes, Failure> {
-        let DecidedChanges { accepted, agreed, waiting, digest, watched } = decided;
+        let DecidedChanges { accepted, agreed, waiting, digest, watched, secret_uses } = decided;
         let mut settings = accepted.complete.settings.clone();
         config::make_server_directories(&settings.servers, &self.sources.data)?;
         let governance = governance::settings(&accepted.complete);
-        let secrets = settings.secrets();
+        let mut secrets = settings.secrets();
+        secrets.extend(gateway.secrets().redacted());
+        secrets.extend(master_keys());
         let governed = gateway.govern(governance, settings.audit.clone(), &secrets).await;
         governed.map_err(|problem| {
             Failure::from_error(&problem).hint("check it with `octroi policy check FILE`")
@@ -106,7 +117,14 @@ impl Reloader {
             problems.push(format!("the accepted configuration could not be kept: {error}"));
         }
         self.certificate.look(settings.server.tls.as_ref(), gateway);
-        *self.state.lock() = WatchState { watched, accepted: Some(accepted) };
+        gateway.secrets().set_uses(secret_uses.clone());
+        *self.state.lock() = WatchState {
+            watched,
+            waiting: waiting.clone(),
+            digest: digest.clone(),
+            secret_uses,
+            accepted: Some(accepted),
+        };
         if let Some(grace) = self.grace {
             for server in &mut settings.servers {
                 server.timeouts.shutdown = server.timeouts.shutdown.min(grace);
@@ -119,9 +137,16 @@ impl Reloader {
         Ok(changes)
     }
 
+    /// The sources with the secrets as they are stored now.
+    async fn current_sources(&self, gateway: &Gateway) -> Result<Sources, Failure> {
+        let secrets = gateway.secrets().for_configuration().await;
+        let secrets = secrets.map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+        Ok(Sources { secrets: StoredSecrets::Read(secrets), ..self.sources.clone() })
+    }
+
     /// Reads the files again. They are refused if others can write them.
-    fn read(&self) -> Result<ReadConfig, Failure> {
-        let config = config::load(&self.sources)?;
+    fn read(sources: &Sources) -> Result<ReadConfig, Failure> {
+        let config = config::load(sources)?;
         config::refuse_exposed(&config)?;
         ReadConfig::new(config, FileSource::Disk)
     }
@@ -134,7 +159,8 @@ impl Reloader {
     ) -> Result<PlannedReload, ReloadError> {
         // Held until the change is applied: a configuration that was read earlier must not be applied later.
         let reloading = Arc::clone(&self.reloading).lock_owned().await;
-        let new = self.read().map_err(|failure| refused(failure, &gateway))?;
+        let sources = self.current_sources(&gateway).await.map_err(|failure| refused(failure, &gateway))?;
+        let new = Self::read(&sources).map_err(|failure| refused(failure, &gateway))?;
         let digest = new.digest();
         let agreement = match agreed {
             Agreed::ToDigest(seen) if seen == digest => Agreement::Person,
@@ -169,26 +195,50 @@ impl Reloader {
             tracing::warn!(n_waiting, "changes of the configuration wait for a person; see `octroi status`");
         }
         let Review { accepted, waiting, .. } = review;
-        let decided = DecidedChanges { accepted, agreed, waiting, digest, watched: new.watched };
+        let secret_uses = secret_uses(&accepted, &new);
+        let decided = DecidedChanges { accepted, agreed, waiting, digest, watched: new.watched, secret_uses };
         let subject = json!({"change": "config_reloaded"});
         Ok(PlannedChange::new(subject, before, after, async move {
             let _reloading = reloading;
             let applied = self.apply(decided, &gateway).await;
             let changes = applied.map_err(|failure| refused(failure, &gateway))?;
             tracing::info!(?changes, "configuration reloaded");
-            let Changes { added, changed, removed, unchanged } = changes;
-            let unchanged = u64::try_from(unchanged).unwrap_or(u64::MAX);
-            let (problems, waiting) = (gateway.problems(), gateway.waiting_changes());
-            Ok(ConfigChanges {
-                added,
-                changed,
-                removed,
-                unchanged,
-                problems,
-                waiting: waiting.changes.clone(),
-                waiting_digest: waiting.digest.clone(),
-            })
+            Ok(describe(changes, &gateway))
         }))
+    }
+
+    /// Puts what was accepted into effect with the secrets as they are stored now. The files are looked at as after any
+    /// change of them: what needs a person still waits.
+    async fn use_secrets(self: Arc<Self>, gateway: Arc<Gateway>) -> Result<ConfigChanges, ReloadError> {
+        let _reloading = Arc::clone(&self.reloading).lock_owned().await;
+        let sources =
+            self.current_sources(&gateway).await.map_err(|failure| stored_only(failure, &gateway))?;
+        let WatchState { watched, waiting, digest, secret_uses: uses, accepted } = self.state.lock().clone();
+        let Some(before) = accepted else {
+            return Ok(ConfigChanges::default());
+        };
+        let accepted = before.with_secrets(&sources).map_err(|failure| stored_only(failure, &gateway))?;
+        // Who wrote their entries was asked about them. What `auto_reload = true` brought in, nobody was.
+        let agreed = match accepted.complete.settings.mcp.auto_reload {
+            AutoReload::Ask | AutoReload::Never => accepted.new_servers(&before),
+            AutoReload::Always => HashSet::new(),
+        };
+        let as_before = DecidedChanges { accepted, agreed, waiting, digest, watched, secret_uses: uses };
+        let (decided, unusable) = if self.is_automatic() {
+            match Self::read(&sources) {
+                Ok(new) => (reviewed(as_before, &new), None),
+                Err(failure) => (as_before, Some(failure)),
+            }
+        } else {
+            (as_before, None)
+        };
+        let applied = self.apply(decided, &gateway).await;
+        let changes = applied.map_err(|failure| stored_only(failure, &gateway))?;
+        tracing::info!(?changes, "stored secrets changed");
+        if let Some(failure) = unusable {
+            refused(failure, &gateway);
+        }
+        Ok(describe(changes, &gateway))
     }
 
     /// Reloads when a file changes, also that of the certificate, or SIGHUP comes, until it is aborted.
@@ -247,9 +297,39 @@ impl Reloader {
     }
 }
 
+/// What was accepted, compared with the files as they are now.
+fn reviewed(as_before: DecidedChanges, new: &ReadConfig) -> DecidedChanges {
+    let Review { accepted, waiting, .. } = as_before.accepted.review(new, Agreement::Nobody);
+    if accepted.complete.settings.listen_problem().is_some() {
+        return as_before;
+    }
+    let secret_uses = secret_uses(&accepted, new);
+    let watched = new.watched.clone();
+    DecidedChanges { accepted, waiting, digest: new.digest(), watched, secret_uses, ..as_before }
+}
+
+fn describe(changes: Changes, gateway: &Gateway) -> ConfigChanges {
+    let Changes { added, changed, removed, unchanged } = changes;
+    let unchanged = u64::try_from(unchanged).unwrap_or(u64::MAX);
+    let (problems, waiting) = (gateway.problems(), gateway.waiting_changes());
+    ConfigChanges {
+        added,
+        changed,
+        removed,
+        unchanged,
+        problems,
+        waiting: waiting.changes.clone(),
+        waiting_digest: waiting.digest.clone(),
+    }
+}
+
 impl Control for Reloader {
     fn reload(self: Arc<Self>, gateway: Arc<Gateway>, agreed: Agreed) -> Reloading {
         Box::pin(self.plan(gateway, agreed))
+    }
+
+    fn secrets_changed(self: Arc<Self>, gateway: Arc<Gateway>) -> Applying {
+        Box::pin(self.use_secrets(gateway))
     }
 }
 
@@ -261,6 +341,17 @@ pub(super) fn differences(changes: &[ConfigChange]) -> Vec<ConfigDifference> {
         after: change.after.clone(),
     };
     changes.iter().map(difference).collect()
+}
+
+/// The change of a secret is stored, and the configuration cannot be used with it.
+fn stored_only(failure: Failure, gateway: &Gateway) -> ReloadError {
+    match refused(failure, gateway) {
+        ReloadError::Unusable { message, hint } => ReloadError::Unusable {
+            message: format!("the change is stored, but not in effect: {message}"),
+            hint,
+        },
+        other @ ReloadError::OtherDigest => other,
+    }
 }
 
 /// Reports in the log and in the status why the old configuration stays in effect.

@@ -13,8 +13,9 @@ use octroi_core::config::ClientLimits;
 use octroi_core::principal::{BUILT_IN_ADMIN, DEFAULT_AGENT, LOCAL_AGENT};
 use octroi_core::syntax::Origin;
 use octroi_gateway::{
-    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, OperatorError, PageBase,
-    Persistence, PersistenceError, PlannedChange, Processes, TokenSubject, raise_open_files, start_watchdog,
+    BackgroundTasks, ChangeAuthor, Gateway, GatewayOptions, Heartbeat, Heartbeats, KeyOrigin, OperatorError,
+    PageBase, Persistence, PersistenceError, PlannedChange, Processes, TokenSubject, raise_open_files,
+    start_watchdog,
 };
 use octroi_server::{AgentTools, Control, HttpEndpoint, HttpSettings, Operations};
 use serde_json::json;
@@ -23,11 +24,12 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use super::certificate::GatewayCertificate;
+use super::master_key;
 use super::reload::{DecidedChanges, Reloader, differences};
 use super::start::StartConfig;
 use crate::cli::Source;
 use crate::config::accepted::ReadConfig;
-use crate::config::{self, FileSource, Sources};
+use crate::config::{self, FileSource, Sources, StoredSecrets};
 use crate::endpoint::Endpoint;
 use crate::failure::Failure;
 use crate::token::{self, KeptToken};
@@ -120,8 +122,12 @@ impl OwnGateway {
         adopt(&gateway, &local, TokenSubject::Agent(LOCAL_AGENT.to_owned()), LOCAL_AGENT).await?;
         let approvals_url = settings.approvals.url.clone();
         record_start(&gateway, &start).await?;
-        let StartConfig { accepted, agreed, waiting, digest, watched, .. } = start;
-        reloader.apply(DecidedChanges { accepted, agreed, waiting, digest, watched }, &gateway).await?;
+        let StartConfig { accepted, agreed, waiting, digest, watched, secret_uses, .. } = start;
+        let decided = DecidedChanges { accepted, agreed, waiting, digest, watched, secret_uses };
+        // Those that nothing refers to are redacted as well.
+        let known = gateway.secrets().for_configuration().await;
+        known.map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+        reloader.apply(decided, &gateway).await?;
         let listening = || PageBase::Listening(format!("{scheme}://{address}"));
         gateway.approvals().set_page(approvals_url.map_or_else(listening, PageBase::Configured));
         let http = HttpEndpoint::new(Arc::clone(&operations), reloader.access(&gateway), http_settings);
@@ -270,6 +276,7 @@ pub(super) fn sources(source: &Source, listen: Option<SocketAddr>) -> Sources {
         listen: listen.map(|address| (address, listen_origin(address))),
         lenient: source.lenient,
         demo: source.demo,
+        secrets: StoredSecrets::NotRead,
     }
 }
 
@@ -281,6 +288,23 @@ fn listen_origin(address: SocketAddr) -> Origin {
         Ok(text) if text.parse() == Ok(address) => Origin::Environment(VARIABLE),
         _ => Origin::Flag("--listen"),
     }
+}
+
+/// What is needed of the configuration before the store can be opened: that it can be used, and where the key is.
+pub(super) fn key_origin(sources: &Sources) -> Result<KeyOrigin, Failure> {
+    let config = config::load(sources)?;
+    config::refuse_exposed(&config)?;
+    if let Some(problem) = config.settings.listen_problem() {
+        return Err(problem.into());
+    }
+    master_key::origin(config.settings.secrets.key_file)
+}
+
+/// The same sources with the secrets of an open store.
+pub(super) async fn with_secrets(sources: Sources, persistence: &Persistence) -> Result<Sources, Failure> {
+    let secrets = persistence.system_secrets().await;
+    let secrets = secrets.map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    Ok(Sources { secrets: StoredSecrets::Read(secrets), ..sources })
 }
 
 /// Reads the configuration and prints its problems.

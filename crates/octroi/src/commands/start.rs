@@ -1,9 +1,10 @@
 //! Which configuration a start puts into effect: the one on disk, as far as it was accepted.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use octroi_core::ServerKey;
+use octroi_core::config::SecretUse;
 use octroi_core::config::compare::ConfigChange;
 
 use crate::config::Sources;
@@ -42,6 +43,8 @@ pub(super) struct StartConfig {
     /// Identifies the configuration on disk.
     pub(super) digest: String,
     pub(super) watched: Vec<PathBuf>,
+    /// Who refers to which stored secret.
+    pub(super) secret_uses: Vec<SecretUse>,
 }
 
 impl StartConfig {
@@ -79,8 +82,26 @@ impl StartConfig {
             return Err(problem.into());
         }
         let digest = new.digest();
-        Ok(Self { accepted, changes, waiting, accepted_by, agreed, is_lost, digest, watched: new.watched })
+        let secret_uses = secret_uses(&accepted, &new);
+        Ok(Self {
+            accepted,
+            changes,
+            waiting,
+            accepted_by,
+            agreed,
+            is_lost,
+            digest,
+            watched: new.watched,
+            secret_uses,
+        })
     }
+}
+
+/// Who refers to which stored secret, in what is in effect and in what may be soon.
+pub(super) fn secret_uses(accepted: &Accepted, new: &ReadConfig) -> Vec<SecretUse> {
+    let all = [&accepted.complete, &new.complete].into_iter().flat_map(|one| &one.settings.secret_uses);
+    let all: BTreeSet<SecretUse> = all.cloned().collect();
+    all.into_iter().collect()
 }
 
 /// What takes effect of a configuration, and who agreed to it.

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use octroi_api::ErrorCode;
 use octroi_core::Principal;
-use octroi_gateway::{Persistence, PersistenceError};
+use octroi_gateway::{KeyOrigin, OnLoss, Persistence, PersistenceError};
 use octroi_server::serve_stdio;
 use tokio_util::sync::CancellationToken;
 
-use super::run::{OwnGateway, Pace, load, no_store, sources, stop_signal};
+use super::run::{OwnGateway, Pace, key_origin, load, no_store, sources, stop_signal, with_secrets};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Stdio;
 use crate::config::Sources;
@@ -35,8 +35,13 @@ const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 
 pub(super) async fn run(options: Stdio) -> Result<(), Failure> {
     let sources = sources(&options.source, Some(LISTEN));
-    match find(&sources.data).await? {
-        DirectoryOwner::ThisProcess(persistence) => own(&options, sources, *persistence).await,
+    let key = key_origin(&sources);
+    // What is wrong with the configuration does not matter while another process is the gateway.
+    match find(&sources.data, key.as_ref().unwrap_or(&KeyOrigin::IfThere)).await? {
+        DirectoryOwner::ThisProcess(persistence) => {
+            key?;
+            own(&options, sources, *persistence).await
+        }
         DirectoryOwner::Gateway(endpoint) => relay(&options, &sources, endpoint).await,
     }
 }
@@ -51,11 +56,11 @@ enum DirectoryOwner {
 
 /// Locks the directory, or finds the gateway that holds it. The lock shows whether a gateway runs; the
 /// endpoint file may be left from an earlier one.
-async fn find(data: &Path) -> Result<DirectoryOwner, Failure> {
+async fn find(data: &Path, key: &KeyOrigin) -> Result<DirectoryOwner, Failure> {
     mark_first_start(data);
     let mut holder = None;
     for _ in 0..N_LOOKS {
-        match Persistence::open(data, clock::system()).await {
+        match Persistence::open_with(data, clock::system(), OnLoss::Refuse, key).await {
             Ok(persistence) => return Ok(DirectoryOwner::ThisProcess(Box::new(persistence))),
             Err(error) if error.is_in_use() => {
                 let endpoint =
@@ -89,6 +94,7 @@ fn unreachable(holder: Option<&PersistenceError>) -> Failure {
 /// Runs the gateway for this client, and for others while this one is connected.
 async fn own(options: &Stdio, sources: Sources, persistence: Persistence) -> Result<(), Failure> {
     // Standard input belongs to the client, so nobody can be asked.
+    let sources = with_secrets(sources, &persistence).await?;
     let start = StartConfig::decide(&sources, load(&sources)?, Accepting::AcceptedOnly)?;
     let own = OwnGateway::open(sources, start, persistence, Pace::Within(GRACE)).await?;
     let principal = match &options.token {

@@ -6,7 +6,7 @@ use octroi_core::principal::DEFAULT_AGENT;
 use octroi_gateway::{OnLoss, Persistence};
 
 use super::alerts;
-use super::run::{OwnGateway, Pace, load, no_store, sources, stop_signal};
+use super::run::{OwnGateway, Pace, key_origin, load, no_store, sources, stop_signal, with_secrets};
 use super::start::{Accepting, StartConfig};
 use crate::cli::Up;
 use crate::config::accepted::mark_first_start;
@@ -16,14 +16,16 @@ use crate::{clock, config, printer};
 
 pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let sources = sources(&options.source, options.listen);
-    let config = load(&sources)?;
-    let file = config.file.clone();
+    let key = key_origin(&sources)?;
     let accepting = if options.accept_config { Accepting::Everything } else { Accepting::AskAtTerminal };
     let on_loss = if options.accept_loss { OnLoss::Accept } else { OnLoss::Refuse };
     mark_first_start(&sources.data);
-    let persistence = Persistence::open_with(&sources.data, clock::system(), on_loss)
+    let persistence = Persistence::open_with(&sources.data, clock::system(), on_loss, &key)
         .await
         .map_err(|error| no_store(&error))?;
+    let sources = with_secrets(sources, &persistence).await?;
+    let config = load(&sources)?;
+    let file = config.file.clone();
     let start = StartConfig::decide(&sources, config, accepting)?;
     let own = OwnGateway::open(sources, start, persistence, Pace::Configured).await?;
     // Whoever reads where it listens may stop it at once.

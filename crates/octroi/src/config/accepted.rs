@@ -6,7 +6,7 @@
 //!
 //! The file is there from the first start on, before anything was accepted. So if it is missing, it was lost.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -19,7 +19,7 @@ use octroi_gateway::has_earlier_state;
 use serde::{Deserialize, Serialize};
 
 use super::files::digest;
-use super::{Config, ConfigFiles, FileSource, Sources, load_accepted, named_files};
+use super::{Config, ConfigFiles, FileSource, ResolvedReferences, Sources, load_accepted, named_files};
 use crate::failure::Failure;
 
 const FILE_NAME: &str = "accepted-config.json";
@@ -35,19 +35,20 @@ pub(crate) struct ReadConfig {
     /// The configuration file, if there is one.
     pub(crate) file: Option<PathBuf>,
     pub(crate) watched: Vec<PathBuf>,
+    resolved: ResolvedReferences,
 }
 
 impl ReadConfig {
     /// Reads the files that a configuration names.
     pub(crate) fn new(config: Config, source: FileSource<'_>) -> Result<Self, Failure> {
-        let Config { settings, file, mut files, mut watched } = config;
+        let Config { settings, file, mut files, mut watched, resolved } = config;
         let named = named_files::read(&settings, source)?;
         watched.extend(named.paths);
         files.policies =
             named.policies.values().map(|policy| (policy.path.clone(), policy.source.clone())).collect();
         files.lock = named.lock_text;
         let complete = CompleteConfig { settings, policies: named.policies, lock: named.lock };
-        Ok(Self { complete, files, file, watched })
+        Ok(Self { complete, files, file, watched, resolved })
     }
 
     /// The servers that differ from those of an accepted configuration; all, if there is none. Who agrees to the
@@ -56,6 +57,14 @@ impl ReadConfig {
         let before = before.map(|before| &before.complete.settings.servers[..]).unwrap_or_default();
         let changed = self.complete.settings.servers.iter().filter(|spec| !before.contains(spec));
         changed.map(|spec| spec.key.clone()).collect()
+    }
+
+    /// Servers that are left out, because a secret of theirs is not set, or may be.
+    fn servers_without_secrets(&self) -> BTreeSet<String> {
+        let settings = &self.complete.settings;
+        let is_there = |name: &String| settings.servers.iter().any(|server| server.name().as_str() == name);
+        let named = settings.secret_uses.iter().filter_map(|one| one.server.clone());
+        named.filter(|name| !is_there(name)).collect()
     }
 
     /// Identifies exactly these files. Who agrees to a configuration names it by this.
@@ -87,6 +96,7 @@ pub(crate) struct Accepted {
 struct AcceptedFiles {
     files: ConfigFiles,
     complete: CompleteConfig,
+    resolved: ResolvedReferences,
 }
 
 /// What the data directory has of the accepted configuration.
@@ -119,7 +129,7 @@ impl Accepted {
     /// The configuration that consists of nothing, to compare with.
     pub(crate) fn nothing(sources: &Sources) -> Result<Self, Failure> {
         let files = ConfigFiles::default();
-        let config = load_accepted(&files, sources)?;
+        let config = load_accepted(&files, sources, None)?;
         Ok(Self::all_of(&ReadConfig::new(config, FileSource::Accepted(&files))?))
     }
 
@@ -139,14 +149,46 @@ impl Accepted {
         let kept: KeptConfigs = serde_json::from_str(&text).map_err(|error| unusable(&error))?;
         let mut history = Vec::with_capacity(kept.configs.len());
         for files in kept.configs {
-            let config = load_accepted(&files, sources).map_err(|error| unusable(&error))?;
-            let complete = ReadConfig::new(config, FileSource::Accepted(&files))?.complete;
-            history.push(AcceptedFiles { files, complete });
+            let config = load_accepted(&files, sources, None).map_err(|error| unusable(&error))?;
+            history.push(AcceptedFiles::again(files, config)?);
         }
         Ok(match replay(history.iter()) {
             Some(complete) => Kept::Accepted(Box::new(Self { complete, history })),
             None => Kept::NothingYet,
         })
+    }
+
+    /// The same configuration with the secrets as they are now.
+    pub(crate) fn with_secrets(&self, sources: &Sources) -> Result<Self, Failure> {
+        let read = |one: &AcceptedFiles| {
+            let config = load_accepted(&one.files, sources, Some(&one.resolved))?;
+            AcceptedFiles::again(one.files.clone(), config)
+        };
+        let history = self.history.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let complete = replay(history.iter()).unwrap_or_else(|| self.complete.clone());
+        Ok(Self { complete, history })
+    }
+
+    /// The servers that another configuration does not have.
+    pub(crate) fn new_servers(&self, before: &Self) -> HashSet<ServerKey> {
+        let before = &before.complete.settings.servers;
+        let is_new = |key: &&ServerKey| !before.iter().any(|server| server.key == **key);
+        self.complete.settings.servers.iter().map(|server| &server.key).filter(is_new).cloned().collect()
+    }
+
+    /// All of a configuration whose visible differences nobody has to agree to.
+    fn unasked(&self, new: &ReadConfig) -> Self {
+        let mut accepted = Self::all_of(new);
+        let hidden = new.servers_without_secrets();
+        let (Some(before), Some(after)) = (self.history.last(), accepted.history.first_mut()) else {
+            return accepted;
+        };
+        // In changed files the entries may say anything, and differences in them would not be noticed.
+        let is_same = self.history.len() == 1 && before.files.are_within(&after.files);
+        let known = &before.files.unseen_servers;
+        after.files.unseen_servers =
+            hidden.into_iter().filter(|server| !is_same || known.contains(server)).collect();
+        accepted
     }
 
     /// Keeps it in the data directory.
@@ -167,8 +209,11 @@ impl Accepted {
     /// Compares a configuration with what was accepted.
     pub(crate) fn review(&self, new: &ReadConfig, agreement: Agreement) -> Review {
         let Comparison { changes, effective } = compare(&self.complete, &new.complete);
-        if agreement == Agreement::Person || changes.is_empty() {
+        if agreement == Agreement::Person {
             return Review { accepted: Self::all_of(new), changes, waiting: Vec::new() };
+        }
+        if changes.is_empty() {
+            return Review { accepted: self.unasked(new), changes, waiting: Vec::new() };
         }
         if let Some(other) = self.other_file(new) {
             return self.all_wait(other, changes);
@@ -176,8 +221,11 @@ impl Accepted {
         let is_waiting = |change: &&ConfigChange| change.consequence == Consequence::NeedsPerson;
         let waiting: Vec<ConfigChange> = changes.iter().filter(is_waiting).cloned().collect();
         let applies_all = self.complete.settings.mcp.auto_reload == AutoReload::Always;
-        if applies_all || waiting.is_empty() {
+        if applies_all {
             return Review { accepted: Self::all_of(new), changes, waiting: Vec::new() };
+        }
+        if waiting.is_empty() {
+            return Review { accepted: self.unasked(new), changes, waiting };
         }
         let mut history = self.history.clone();
         if waiting.len() < changes.len() {
@@ -210,7 +258,13 @@ impl Accepted {
 
 impl AcceptedFiles {
     fn of(new: &ReadConfig) -> Self {
-        Self { files: absolute(&new.files), complete: new.complete.clone() }
+        Self { files: absolute(&new.files), complete: new.complete.clone(), resolved: new.resolved.clone() }
+    }
+
+    /// What accepted files say when they are read again.
+    fn again(files: ConfigFiles, config: Config) -> Result<Self, Failure> {
+        let ReadConfig { complete, resolved, .. } = ReadConfig::new(config, FileSource::Accepted(&files))?;
+        Ok(Self { files, complete, resolved })
     }
 }
 

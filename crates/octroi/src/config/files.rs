@@ -1,9 +1,9 @@
 //! The files that a configuration consists of, as they were when it was read.
 //!
 //! They are kept in the data directory once they are accepted, so that the accepted configuration can be
-//! read again after the files have changed. Contents of `${file:…}` are kept as digests only.
+//! read again after the files have changed. Contents of `${file:…}` are kept as digests only, stored secrets not at all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,26 @@ pub(crate) struct ConfigFiles {
     /// The file of tokens, if there is one, with hashes instead of tokens.
     #[serde(default)]
     pub(crate) token_file: Option<String>,
+    /// Servers of it that nobody has seen, because a secret of theirs was not set.
+    #[serde(default)]
+    pub(crate) unseen_servers: BTreeSet<String>,
+}
+
+impl ConfigFiles {
+    /// Whether others are the same files, of which at most more is known: a server whose secret is set is read further.
+    pub(super) fn are_within(&self, others: &Self) -> bool {
+        let Self { file, directories, references, arguments, policies, lock, token_file, unseen_servers: _ } =
+            self;
+        let is_known = |(path, digest)| others.references.get(path) == Some(digest);
+        let is_found = |(path, is_directory)| others.arguments.get(path) == Some(is_directory);
+        *file == others.file
+            && *directories == others.directories
+            && *policies == others.policies
+            && *lock == others.lock
+            && *token_file == others.token_file
+            && references.iter().all(is_known)
+            && arguments.iter().all(is_found)
+    }
 }
 
 /// A file and its content.

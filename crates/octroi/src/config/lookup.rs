@@ -1,4 +1,4 @@
-//! What `${…}` in the configuration names: variables, stored credentials, files.
+//! What `${…}` in the configuration names: variables, credentials, stored secrets, files.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,11 +8,52 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use octroi_core::Secret;
 use octroi_core::config::{Problem, Severity};
 use octroi_core::substitute::ReferenceKind;
 use octroi_core::syntax::{self, Format, Node, Origin};
+use octroi_gateway::SystemSecrets;
 
 use super::files::{FileSource, digest};
+
+/// The variables that hold master keys. A server that had one could decrypt what others own.
+const MASTER_KEYS: [&str; 2] = ["OCTROI_MASTER_KEY", "OCTROI_NEW_MASTER_KEY"];
+/// Stands for every secret as long as they cannot be read. It may be a part of an address, or one.
+const NOT_READ: &str = "https://not-read.invalid/";
+
+/// What `${secret:…}` stands for.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum StoredSecrets {
+    /// The store is not open: every secret counts as set.
+    #[default]
+    NotRead,
+    /// As they are stored.
+    Read(SystemSecrets),
+}
+
+impl StoredSecrets {
+    fn find(&self, name: &str) -> Result<Option<String>, String> {
+        match self {
+            Self::NotRead => Ok(Some(NOT_READ.to_owned())),
+            Self::Read(secrets) => match secrets.by_name.get(name) {
+                None => Ok(None),
+                // A line break at its end belongs to the file or the terminal that it came from.
+                Some(Some(value)) => Ok(Some(value.expose().trim_end_matches(['\r', '\n']).to_owned())),
+                Some(None) => Err(format!(
+                    "it is encrypted with another master key; set it again with `octroi secret set {name}`"
+                )),
+            },
+        }
+    }
+}
+
+/// What credentials and files were resolved to. Kept in memory only: reading an accepted configuration again must not
+/// bring in what has changed in them since.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResolvedReferences {
+    credentials: BTreeMap<String, Result<Option<Secret>, String>>,
+    files: BTreeMap<String, Result<Secret, String>>,
+}
 
 /// Resolves references, and remembers which files they named.
 pub(super) struct Lookups<'a> {
@@ -23,10 +64,18 @@ pub(super) struct Lookups<'a> {
     files: RefCell<BTreeSet<PathBuf>>,
     /// Digests of what `${file:…}` was replaced by.
     references: RefCell<BTreeMap<PathBuf, String>>,
+    secrets: &'a StoredSecrets,
+    resolved: RefCell<ResolvedReferences>,
 }
 
 impl<'a> Lookups<'a> {
-    pub(super) fn new(data: &Path, base: &'a Path, source: FileSource<'a>) -> Self {
+    pub(super) fn new(
+        data: &Path,
+        base: &'a Path,
+        source: FileSource<'a>,
+        secrets: &'a StoredSecrets,
+        before: Option<&ResolvedReferences>,
+    ) -> Self {
         Self {
             credentials_file: data.join("auth.json"),
             credentials: OnceCell::new(),
@@ -34,19 +83,34 @@ impl<'a> Lookups<'a> {
             source,
             files: RefCell::default(),
             references: RefCell::default(),
+            secrets,
+            resolved: RefCell::new(before.cloned().unwrap_or_default()),
         }
     }
 
     pub(super) fn find(&self, kind: ReferenceKind, name: &str) -> Result<Option<String>, String> {
         match kind {
+            ReferenceKind::Env if MASTER_KEYS.contains(&name) => {
+                Err("it is the key of the stored secrets, which nobody else may have".to_owned())
+            }
             ReferenceKind::Env => match std::env::var(name) {
                 Ok(value) => Ok(Some(value)),
                 Err(std::env::VarError::NotPresent) => Ok(None),
                 Err(std::env::VarError::NotUnicode(_)) => Err("it is not UTF-8".to_owned()),
             },
-            // There is no other store of secrets yet.
-            ReferenceKind::Auth | ReferenceKind::Secret => self.credential(name),
-            ReferenceKind::File => self.file(name).map(Some),
+            ReferenceKind::Auth => {
+                let before = self.resolved.borrow().credentials.get(name).cloned();
+                let found = before.unwrap_or_else(|| Ok(self.credential(name)?.map(Secret::new)));
+                self.resolved.borrow_mut().credentials.insert(name.to_owned(), found.clone());
+                Ok(found?.map(|value| value.expose().to_owned()))
+            }
+            ReferenceKind::Secret => self.secrets.find(name),
+            ReferenceKind::File => {
+                let before = self.resolved.borrow().files.get(name).cloned();
+                let found = before.unwrap_or_else(|| self.file(name).map(Secret::new));
+                self.resolved.borrow_mut().files.insert(name.to_owned(), found.clone());
+                Ok(Some(found?.expose().to_owned()))
+            }
             ReferenceKind::Input => Ok(None),
         }
     }
@@ -66,6 +130,10 @@ impl<'a> Lookups<'a> {
 
     pub(super) fn files(&self) -> BTreeSet<PathBuf> {
         self.files.borrow().clone()
+    }
+
+    pub(super) fn into_resolved(self) -> ResolvedReferences {
+        self.resolved.into_inner()
     }
 
     pub(super) fn references(&self) -> BTreeMap<PathBuf, String> {

@@ -1,7 +1,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use octroi_core::Secret;
 use octroi_core::server::Transport;
+use octroi_gateway::SystemSecrets;
 
 use super::*;
 
@@ -112,13 +114,43 @@ const REFERENCES: &str = r#"
 } }
 "#;
 
+fn stored(secrets: &[(&str, Option<&str>)]) -> StoredSecrets {
+    let by_name = secrets.iter().map(|(name, value)| ((*name).to_owned(), value.map(Secret::new)));
+    StoredSecrets::Read(SystemSecrets { by_name: by_name.collect() })
+}
+
+#[test]
+fn references_to_stored_secrets() {
+    let file = "[[tokens]]\ntoken = \"${secret:token}\"\nrole = \"agent\"\nagent_id = \"a\"\n\
+        [[mcp.servers]]\nname = \"one\"\nurl = \"https://example.com/${secret:hub}\"\n\
+        [[mcp.servers]]\nname = \"two\"\ncommand = \"run\"\nenv = { A = \"${secret:other:-none}\" }\n";
+    let (_directory, mut sources) = directory(&[("octroi.toml", file)]);
+    // Without the store, all count as set.
+    let config = load(&sources).unwrap();
+    assert_eq!((problems(&config), config.settings.servers.len()), (Vec::new(), 2));
+    let names: Vec<_> =
+        config.settings.secret_uses.iter().map(|one| (&*one.secret, one.server.as_deref())).collect();
+    assert_eq!(names, [("hub", Some("one")), ("other", Some("two")), ("token", None)]);
+    sources.secrets = stored(&[("token", Some("a-token-of-a-test"))]);
+    let config = load(&sources).unwrap();
+    assert_eq!(problems(&config), ["the secret `hub` is not set"]);
+    assert_eq!(config.settings.problems[0].hint.as_deref(), Some("set it with `octroi secret set hub`"));
+    assert_eq!(config.settings.servers.len(), 1);
+    sources.secrets = stored(&[("token", Some("a-token-of-a-test")), ("hub", None)]);
+    assert!(problems(&load(&sources).unwrap())[0].contains("encrypted with another master key"));
+    // A token that appears later would be one that nobody agreed to.
+    sources.secrets = stored(&[("hub", Some("hunter3"))]);
+    assert!(matches!(load(&sources), Err(ConfigError::Invalid { .. })));
+}
+
 #[test]
 fn references_to_credentials_and_files() {
     let store = r#"{ "hub": { "type": "api", "key": "hunter2" } }"#;
-    let (directory, sources) =
+    let (directory, mut sources) =
         directory(&[("mcp.json", REFERENCES), ("data/auth.json", store), ("key.txt", "from a file\n")]);
     let auth = directory.path().join("data/auth.json");
     fs::set_permissions(&auth, fs::Permissions::from_mode(0o600)).unwrap();
+    sources.secrets = stored(&[("hub", Some("hunter3"))]);
     let config = load(&sources).unwrap();
     let [stored, filed] = &config.settings.servers[..] else {
         panic!("{:?}", config.settings.problems);
@@ -126,7 +158,7 @@ fn references_to_credentials_and_files() {
     let Transport::Http(remote) = &stored.transport else {
         panic!("{stored:?}");
     };
-    assert_eq!((remote.headers["A"].expose(), remote.headers["B"].expose()), ("hunter2", "hunter2"));
+    assert_eq!((remote.headers["A"].expose(), remote.headers["B"].expose()), ("hunter2", "hunter3"));
     let Transport::Stdio(program) = &filed.transport else {
         panic!("{filed:?}");
     };

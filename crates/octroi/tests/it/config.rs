@@ -333,6 +333,8 @@ fn show_hides_secrets() {
             every = "10s"
             timeout = "10s"
 
+            [secrets]
+
             [audit]
             durability = "normal"
             retention = "90d"
@@ -400,6 +402,8 @@ fn show_tells_origins() {
         [pins]
 
         [notify]
+
+        [secrets]
 
         [audit]
         ----- err"#]]

@@ -1,5 +1,10 @@
 //! No secret of the configuration or of a server's errors reaches agents, the status, the log or the records.
 
+mod members;
+mod rekey;
+mod stored;
+mod sweep;
+
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::gateway::TestGateway;
 use serde_json::json;

@@ -6,7 +6,7 @@ use super::fields::{FieldMerger, ask, at_most, harmless, narrows};
 use crate::agent::Profile;
 use crate::config::{
     ApprovalsSection, AuditSection, AutoReload, ClientLimits, Durability, KeptResults, McpSection,
-    NotifySection, PinsSection, PolicySection, ServerSection, WrongTokenLimits,
+    NotifySection, PinsSection, PolicySection, SecretsSection, ServerSection, WrongTokenLimits,
 };
 use crate::pin::{NewTools, PinPolicy};
 
@@ -188,6 +188,11 @@ pub(super) fn notify(fields: &mut FieldMerger<'_>, kept: &mut NotifySection, new
     fields.field(&["desktop"], &mut kept.desktop, desktop, harmless);
     fields.field(&["every"], &mut kept.every, every, harmless);
     fields.field(&["timeout"], &mut kept.timeout, timeout, harmless);
+}
+
+pub(super) fn secrets(fields: &mut FieldMerger<'_>, kept: &mut SecretsSection, new: &SecretsSection) {
+    let SecretsSection { key_file } = new;
+    fields.field(&["key_file"], &mut kept.key_file, key_file, ask);
 }
 
 pub(super) fn audit(fields: &mut FieldMerger<'_>, kept: &mut AuditSection, new: &AuditSection) {

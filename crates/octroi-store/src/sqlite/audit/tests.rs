@@ -39,7 +39,7 @@ async fn add(sqlite: &Sqlite, events: &[(u64, String)]) {
 }
 
 async fn filled(directory: &Path, n_rows: u64) -> Sqlite {
-    let sqlite = Sqlite::open(directory, &|_| None).await.unwrap();
+    let sqlite = Sqlite::open(directory, &|_, _| Ok(None)).await.unwrap();
     let tool = |seq| if seq == 5 { "rare" } else { "common" };
     let events: Vec<_> =
         (0..n_rows).map(|seq| event(seq, seq.cast_signed(), tool(seq), &call(seq))).collect();
@@ -101,7 +101,7 @@ async fn no_search_goes_through_all_events_or_sorts_them() {
 async fn all_events_of_a_call_are_found_whenever_they_came() {
     const BEGAN_MS: i64 = 0x0190_0000_0000;
     let directory = tempfile::tempdir().unwrap();
-    let sqlite = Sqlite::open(directory.path(), &|_| None).await.unwrap();
+    let sqlite = Sqlite::open(directory.path(), &|_, _| Ok(None)).await.unwrap();
     let event = |seq: u64, after_ms: i64, number: u64| event(seq, BEGAN_MS + after_ms, "t", &call(number));
     let n_others = 3_u64 << BLOCK_BITS;
     let mut events = vec![event(1, 0, 1), event(2, 10, 2), event(3, 4_999, 1)];

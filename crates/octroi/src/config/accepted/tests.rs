@@ -1,7 +1,10 @@
 use std::fmt::Write as _;
 
+use octroi_core::Secret;
+use octroi_gateway::SystemSecrets;
+
 use super::*;
-use crate::config::load;
+use crate::config::{StoredSecrets, load};
 
 const ASK: &str = "[mcp]\nauto_reload = \"ask\"\n";
 
@@ -133,4 +136,51 @@ fn many_mixed_changes_do_not_keep_what_tightens_waiting() {
     let review = review.unwrap();
     assert_eq!(review.waiting.first().map(|change| change.setting.as_str()), Some(TOO_MANY));
     assert!(accepted.history.len() <= MIXED_MAX + 1);
+}
+
+fn with_secret(name: &str, secret: &str, command: &str) -> String {
+    format!(
+        "[[mcp.servers]]\nname = \"{name}\"\ncommand = \"{command}\"\nenv = {{ KEY = \"${{secret:{secret}}}\" }}\n"
+    )
+}
+
+/// A server that lacks a secret is in no list, so nobody is asked about it when its entry changes.
+#[test]
+fn what_lacked_a_secret_starts_only_if_somebody_agreed_to_it() {
+    let files = Files::new();
+    let name = "octroi.toml";
+    let sources = |secrets: &[&str]| {
+        let by_name = secrets.iter().map(|name| ((*name).to_owned(), Some(Secret::new("a-value"))));
+        let secrets = StoredSecrets::Read(SystemSecrets { by_name: by_name.collect() });
+        Sources { secrets, ..files.sources(name) }
+    };
+    let read = |text: &str, secrets: &[&str]| {
+        fs::write(files.directory.path().join(name), format!("{ASK}{text}")).unwrap();
+        ReadConfig::new(load(&sources(secrets)).unwrap(), FileSource::Disk).unwrap()
+    };
+    let (one, two) = (with_secret("one", "a", "/bin/true"), with_secret("two", "b", "/bin/true"));
+    let both = format!("{one}{two}");
+    // A person has seen both. Setting one secret after the other starts one server after the other.
+    let agreed = Accepted::all_of(&read(&both, &[]));
+    assert_eq!(names(&agreed), Vec::<&str>::new());
+    let first = agreed.with_secrets(&sources(&["a"])).unwrap();
+    let first = first.review(&read(&both, &["a"]), Agreement::Nobody);
+    assert_eq!((names(&first.accepted), first.waiting.len()), (vec!["one"], 0));
+    let second = first.accepted.with_secrets(&sources(&["a", "b"])).unwrap();
+    let second = second.review(&read(&both, &["a", "b"]), Agreement::Nobody);
+    assert_eq!((names(&second.accepted), second.waiting.len()), (vec!["one", "two"], 0));
+    // Nobody has seen the program that the second one is now.
+    let other = format!("{one}{}", with_secret("two", "b", "/bin/false"));
+    let changed = first.accepted.review(&read(&other, &["a"]), Agreement::Nobody);
+    assert_eq!((names(&changed.accepted), changed.waiting.len()), (vec!["one"], 0));
+    let kept = changed.accepted.with_secrets(&sources(&["a", "b"])).unwrap();
+    let waits = kept.review(&read(&other, &["a", "b"]), Agreement::Nobody);
+    assert_eq!((names(&waits.accepted), waits.waiting.len()), (vec!["one"], 1));
+    // Nor is it forgotten at a restart.
+    fs::create_dir_all(sources(&[]).data).unwrap();
+    kept.keep(&sources(&[]).data).unwrap();
+    let Kept::Accepted(again) = Accepted::read(&sources(&["a", "b"])).unwrap() else { panic!("it was kept") };
+    assert_eq!(names(&again), ["one"]);
+    let agreed = again.review(&read(&other, &["a", "b"]), Agreement::Person);
+    assert_eq!(names(&agreed.accepted), ["one", "two"]);
 }

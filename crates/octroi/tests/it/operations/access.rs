@@ -34,7 +34,8 @@ fn who_may(name: &str, face: Face) -> For {
         (
             "servers_list" | "servers_get" | "servers_refresh" | "health_check_all" | "tools_list_catalog"
             | "tools_get" | "approvals_list" | "pins_list" | "agents_list" | "agents_create" | "users_list"
-            | "tokens_list" | "policy_test" | "policy_explain" | "policy_schema" | "policy_proposals",
+            | "tokens_list" | "secrets_list" | "policy_test" | "policy_explain" | "policy_schema"
+            | "policy_proposals",
             _,
         ) => For::People,
         (
@@ -69,7 +70,9 @@ fn who_may(name: &str, face: Face) -> For {
             | "audit_query"
             | "tokens_create"
             | "tokens_rotate"
-            | "tokens_revoke",
+            | "tokens_revoke"
+            | "secrets_set"
+            | "secrets_remove",
             _,
         ) => For::Owner,
         ("audit_show", _) => For::AdminsAlone,
@@ -86,8 +89,9 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
     let approval = world.approval;
     match name {
         "servers_list" | "health_check_all" | "config_reload" | "tools_list_catalog" | "approvals_list"
-        | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "policy_schema"
-        | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test" | "policy_explain" => nothing,
+        | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "secrets_list"
+        | "policy_schema" | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test"
+        | "policy_explain" => nothing,
         "servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart" => peer,
         "servers_toggle" => json!({"name": "peer", "enabled": true}),
         "tools_get" => json!({"tool_id": "peer.echo"}),
@@ -115,6 +119,8 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "users_update" => json!({"name": "temp", "disabled": false}),
         "users_remove" => json!({"name": "temp"}),
         "tokens_rotate" | "tokens_revoke" => json!({"id": world.token}),
+        "secrets_set" => json!({"name": "kept", "value": "a-value-of-this-test", "user": "ana"}),
+        "secrets_remove" => json!({"name": "spare", "user": "ana"}),
         "policy_set_global" | "policy_set_floor" | "policy_check" => json!({"source": ""}),
         "policy_show" | "policy_history" => json!({"level": "agent", "agent_id": "tester"}),
         "policy_why" => json!({"tool": "peer.echo", "agent_id": "tester"}),
@@ -144,6 +150,8 @@ pub(super) async fn fresh<'a>(world: &TestSetup, approval: &'a str, masked: &'a 
     // Another agent of the same owner, to be paused and removed.
     let _ = world.person.call("agents_create", json!({"agent_id": "spare", "owner": "ana"})).await;
     let token = token["details"]["id"].as_str().expect("an id").to_owned();
+    let spare = json!({"name": "spare", "value": "another-value-of-this-test", "user": "ana"});
+    world.done("secrets_set", spare).await;
     Objects { approval, masked, proposal: world.proposes().await, token }
 }
 

@@ -132,6 +132,9 @@ async fn every_change_leaves_one_record() {
         ("tokens_create", json!({"agent_id": "brand-new"})),
         ("tokens_rotate", json!({"id": token})),
         ("tokens_revoke", json!({"id": token})),
+        ("secrets_set", json!({"name": "hub", "value": "a-value-of-this-test"})),
+        ("secrets_set", json!({"name": "hub", "value": "another-value-of-this-test", "user": "ana"})),
+        ("secrets_remove", json!({"name": "hub"})),
         // Everything but the segment in use: a time long after this test.
         ("audit_purge", json!({"before_ms": 4_102_444_800_000_u64})),
     ] {
@@ -221,6 +224,9 @@ async fn a_change_that_fails_leaves_a_second_record() {
         ("agents_approve_proposal", json!({"id": 999})),
         ("pins_accept", json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)})),
         ("servers_restart", json!({"name": 1})),
+        ("secrets_set", json!({"name": "hub", "value": "short"})),
+        ("secrets_set", json!({"name": "h u b", "value": "a-value-of-this-test"})),
+        ("secrets_remove", json!({"name": "nothing"})),
     ] {
         let answer = world.person.call(name, arguments).await;
         assert_ne!(outcome(&answer), "done", "{answer:?}");

@@ -95,7 +95,7 @@ async fn the_views_show_what_they_showed_of_whole_records() {
         .unwrap();
 
     let directory = tempfile::tempdir().unwrap();
-    let sqlite = Sqlite::open(directory.path(), &|_| None).await.unwrap();
+    let sqlite = Sqlite::open(directory.path(), &|_, _| Ok(None)).await.unwrap();
     add(&sqlite, &records).await;
     let event = [
         "chunk",
@@ -134,7 +134,7 @@ async fn the_views_show_what_they_showed_of_whole_records() {
 async fn a_search_finds_records_as_they_were() {
     let records = records();
     let directory = tempfile::tempdir().unwrap();
-    let sqlite = Sqlite::open(directory.path(), &|_| None).await.unwrap();
+    let sqlite = Sqlite::open(directory.path(), &|_, _| Ok(None)).await.unwrap();
     // In many batches, each of which continues the chunk of the last one.
     for batch in records.chunks(3) {
         add(&sqlite, batch).await;
@@ -157,7 +157,7 @@ async fn a_search_finds_records_as_they_were() {
 #[tokio::test]
 async fn a_chunk_that_cannot_be_read_does_not_stop_the_index() {
     let directory = tempfile::tempdir().unwrap();
-    let sqlite = Sqlite::open(directory.path(), &|_| None).await.unwrap();
+    let sqlite = Sqlite::open(directory.path(), &|_, _| Ok(None)).await.unwrap();
     let records = records();
     add(&sqlite, &records[..3]).await;
     sqlx::query("UPDATE audit_chunks SET events = 'x'").execute(&sqlite.writer).await.unwrap();
@@ -199,7 +199,7 @@ fn records_of_call(number: u64) -> [String; 2] {
 async fn a_record_of_a_call_takes_less_than_200_bytes() {
     const N_CALLS: u64 = 10_000;
     let directory = tempfile::tempdir().unwrap();
-    let sqlite = Sqlite::open(directory.path(), &|_| None).await.unwrap();
+    let sqlite = Sqlite::open(directory.path(), &|_, _| Ok(None)).await.unwrap();
     let mut texts: Vec<String> = (0..N_CALLS).flat_map(records_of_call).collect();
     let n_bytes_of_log: usize = texts.iter().map(String::len).sum();
     assert!(n_bytes_of_log > 450 * texts.len(), "{n_bytes_of_log}");
