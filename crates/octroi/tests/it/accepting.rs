@@ -436,8 +436,11 @@ async fn a_start_at_a_terminal_asks_its_person() {
             assert!(!touched.exists(), "{answer:?}: a program ran");
         }
         let all = records(&directory.join("data"), &[]).await;
+        // The directory is free only when the process is gone.
+        let process = std::fs::read_to_string(directory.join("data/gateway.pid")).expect("a gateway runs");
         script.kill().await.expect("it ends");
-        until("the end", async || !directory.join("data/endpoint").exists()).await;
+        let process = std::path::Path::new("/proc").join(process.trim());
+        until("the end", async || !process.exists()).await;
         let last =
             of_kind(&all, "config_reloaded").last().map(|record| record["context"]["accepted"].clone());
         assert_eq!(last == Some(json!("terminal")), is_accepted, "{answer:?}: {last:?}");
