@@ -93,6 +93,17 @@ impl PersistenceError {
         }
     }
 
+    /// The same for a command that needs the directory for itself.
+    pub(crate) fn hint_to_command(&self) -> String {
+        match (self.is_in_use(), self.holder()) {
+            (true, Some(process)) => {
+                format!("stop the gateway first, which is process {process}, and run this again")
+            }
+            (true, None) => "stop the gateway first, and run this again".to_owned(),
+            (false, _) => self.hint(),
+        }
+    }
+
     /// Whether another process uses the directory.
     pub fn is_in_use(&self) -> bool {
         matches!(self, Self::Store(StoreError::InUse { .. }))

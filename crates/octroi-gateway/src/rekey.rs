@@ -10,6 +10,7 @@ use octroi_core::Clock;
 use octroi_core::audit::{Actor, Event, Kind, Level};
 use octroi_store::{MasterKey, Rekeyed, Store, StoreError};
 use serde_json::json;
+use tracing::error;
 
 use crate::audit::{AuditError, Durability};
 use crate::lost_state::OnLoss;
@@ -76,13 +77,7 @@ impl RekeyError {
             Self::NoRandomNumbers => "look at the log of the system".to_owned(),
             Self::NotWritten { .. } => "let this user write there, and run this again".to_owned(),
             Self::NotMoved { .. } => "let this user write there; the next start moves it".to_owned(),
-            Self::Persistence(error) if error.is_in_use() => match error.holder() {
-                Some(process) => {
-                    format!("stop the gateway first, which is process {process}, and run this again")
-                }
-                None => "stop the gateway first, and run this again".to_owned(),
-            },
-            Self::Persistence(error) => error.hint(),
+            Self::Persistence(error) => error.hint_to_command(),
             Self::Audit(error) => error.hint(),
             Self::Store(error) => error.hint(),
         }
@@ -112,19 +107,50 @@ pub async fn rekey(
     if store.key_id().is_some_and(|id| id == new.id()) {
         return Err(RekeyError::SameKey);
     }
-    if let Some(opened) = persistence.take_audit() {
-        let context = json!({ "change": "master_key_changed", "key": new.id() }).to_string();
+    let log = persistence.take_audit().map(|opened| opened.log);
+    let record = async |failed: Option<&RekeyError>| {
+        let Some(log) = &log else { return Ok(()) };
+        let mut context = json!({ "change": "master_key_changed", "key": new.id() });
+        if let Some(error) = failed {
+            context["failed"] = true.into();
+            context["reason"] = error.to_string().into();
+        }
+        let context = context.to_string();
         let at_ms = u64::try_from(clock.now_ms()).unwrap_or_default();
         let event =
             Event { level: Level::Warn, context: &context, ..Event::new(at_ms, Kind::SecretChanged, actor) };
-        opened.log.append(&event, Durability::Disk).await?;
-        opened.log.close().await?;
-    }
-    let Some((file, next)) = files else {
-        return Ok((store.rekey(&new).await?, None));
+        log.append(&event, Durability::Disk).await.map(drop)
     };
-    key::write(&next, &new).map_err(|source| RekeyError::NotWritten { path: next.clone(), source })?;
-    let rekeyed = store.rekey(&new).await?;
+    record(None).await?;
+    let changed = change(&store, files, &new).await;
+    match &changed {
+        // With an error of this kind the new key is in use all the same.
+        Ok(_) | Err(RekeyError::NotMoved { .. }) => {}
+        Err(error) => {
+            if let Err(unrecorded) = record(Some(error)).await {
+                error!(error = %unrecorded, "it was not recorded that the master key stays as it was");
+            }
+        }
+    }
+    if let Some(log) = &log
+        && let Err(error) = log.close().await
+    {
+        error!(%error, hint = error.hint(), "the audit log could not be closed");
+    }
+    changed
+}
+
+/// Encrypts everything with the new key, which is on the disk before and gets its place afterwards.
+async fn change(
+    store: &Store,
+    files: Option<(PathBuf, PathBuf)>,
+    new: &MasterKey,
+) -> Result<(Rekeyed, Option<PathBuf>), RekeyError> {
+    let Some((file, next)) = files else {
+        return Ok((store.rekey(new).await?, None));
+    };
+    key::write(&next, new).map_err(|source| RekeyError::NotWritten { path: next.clone(), source })?;
+    let rekeyed = store.rekey(new).await?;
     key::replace(&next, &file).map_err(|source| RekeyError::NotMoved { path: file.clone(), source })?;
     Ok((rekeyed, Some(file)))
 }

@@ -41,13 +41,7 @@ impl ResetAdminError {
                 "name the right directory with --data DIR; the first `octroi up` makes an admin token"
                     .to_owned()
             }
-            Self::Persistence(error) if error.is_in_use() => match error.holder() {
-                Some(process) => {
-                    format!("stop the gateway first, which is process {process}, and run this again")
-                }
-                None => "stop the gateway first, and run this again".to_owned(),
-            },
-            Self::Persistence(error) => error.hint(),
+            Self::Persistence(error) => error.hint_to_command(),
             Self::Audit(error) => error.hint(),
             Self::Store(error) => error.hint(),
         }

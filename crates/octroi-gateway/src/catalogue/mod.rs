@@ -160,11 +160,13 @@ impl Catalogue {
 
     /// How long a list is, without Octroi's own entries.
     pub(crate) fn n_bytes(&self, view: &View, method: &Method) -> usize {
-        let rendered = match view {
-            View::Merged => Some(&self.merged),
-            View::Server(name) => self.single(name),
-        };
-        rendered.map_or(0, |rendered| rendered.n_bytes(method))
+        match view {
+            View::Merged => self.merged.n_bytes(method),
+            // Not rendered for that: where it is done depends on the answer.
+            View::Server(name) => self
+                .server(name)
+                .map_or(0, |lists| lists.list(method).iter().map(|item| item.definition.len() + 1).sum()),
+        }
     }
 
     /// Octroi's own tools and resources for agents.

@@ -56,6 +56,25 @@ async fn rekey(place: &Path, variables: &[(&str, &str)]) -> (Value, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_fails_is_recorded_and_can_be_made_again() {
+    let (place, config) = stopped_with_secret(tempfile::tempdir().expect("a directory")).await;
+    let path = place.path().to_owned();
+    // A key cannot be written over a directory.
+    let next = path.join("data/master.key.next");
+    std::fs::create_dir_all(next.join("x")).expect("a directory");
+    let (code, output) = run(&path.join("data"), &["secret", "rekey"], "", &[]).await;
+    assert_eq!(code, Some(1), "{output}");
+    assert!(output.contains("cannot be written") && output.contains("run this again"), "{output}");
+    std::fs::remove_dir_all(&next).expect("it is removed");
+    assert_eq!(rekey(&path, &[]).await, (2.into(), 0.into()));
+    let gateway = TestGateway::launch_in(place, &octroi(), &config, &[]).await;
+    let audit = manage::command(&gateway, 0, &["audit", "list", "--kind", "secret_changed", "--json"]).await;
+    assert_eq!(audit.matches("master_key_changed").count(), 3, "{audit}");
+    assert_eq!(audit.matches("the new key cannot be written").count(), 1, "{audit}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_key_takes_the_place_of_the_old_one() {
     let (place, config) = stopped_with_secret(tempfile::tempdir().expect("a directory")).await;
     let path = place.path().to_owned();
