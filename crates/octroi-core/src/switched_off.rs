@@ -16,6 +16,21 @@ pub enum SwitchedOff {
     Entry,
     /// Its low trust: nobody has said yes to it yet.
     Trust,
+    /// A user, for all that acts for this user.
+    Preference {
+        /// Who.
+        user: Arc<str>,
+    },
+    /// The list of an agent's servers, on which it is not.
+    NotAttached {
+        /// The agent.
+        agent: Arc<str>,
+    },
+    /// The list of a session's servers, on which it is not.
+    Session {
+        /// The session.
+        id: Arc<str>,
+    },
 }
 
 impl SwitchedOff {
@@ -26,6 +41,9 @@ impl SwitchedOff {
             Self::Operator { .. } => "operator",
             Self::Entry => "entry",
             Self::Trust => "trust",
+            Self::Preference { .. } => "preference",
+            Self::NotAttached { .. } => "attachment",
+            Self::Session { .. } => "session",
         }
     }
 
@@ -37,6 +55,11 @@ impl SwitchedOff {
             Self::Operator { by: None } => "an operator switched it off with `octroi disable`".to_owned(),
             Self::Entry => "`enabled = false` in its entry of the configuration".to_owned(),
             Self::Trust => "it has low trust and waits for a first yes".to_owned(),
+            Self::Preference { user } => format!("{user} does not want to use it"),
+            Self::NotAttached { agent } => {
+                format!("agent `{agent}` has a list of servers, and it is not on it")
+            }
+            Self::Session { id } => format!("session `{id}` has a list of servers, and it is not on it"),
         }
     }
 
@@ -48,6 +71,13 @@ impl SwitchedOff {
             }
             Self::Operator { .. } | Self::Entry | Self::Trust => {
                 format!("switch it on with `octroi enable {server}`")
+            }
+            Self::Preference { user } => format!("{user} can switch it on with `octroi enable {server}`"),
+            Self::NotAttached { agent } => {
+                format!("attach `{server}` to agent `{agent}` with `agents_attach_server`")
+            }
+            Self::Session { id } => {
+                format!("add `{server}` to session `{id}` with `sessions_set_mcp_config`")
             }
         }
     }

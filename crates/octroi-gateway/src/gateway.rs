@@ -33,6 +33,7 @@ use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
 use crate::identity::Identity;
 use crate::inspector::Inspector;
+use crate::membership::Membership;
 use crate::metrics::ToolReading;
 use crate::notifier::Notifier;
 use crate::persistence::Persistence;
@@ -72,6 +73,7 @@ pub struct Gateway {
     identity: Arc<Identity>,
     secrets: Arc<Secrets>,
     governance: Arc<Governance>,
+    membership: Arc<Membership>,
     registry: Arc<Registry>,
     servers: Arc<Servers>,
     approvals: Arc<Approvals>,
@@ -139,6 +141,7 @@ impl Gateway {
         let identity = Arc::new(Identity::new(&context, kept(), &subscriptions));
         let secrets = Arc::new(Secrets::new(clock.clone(), kept()));
         let governance = Arc::new(Governance::new(&context, kept(), &subscriptions, &identity));
+        let membership = Arc::new(Membership::default());
         let offered = builtin.as_ref().map(|builtin| builtin.offered()).unwrap_or_default();
         let registry = Registry::new(clock.clone(), kept(), &recorder, &subscriptions, &governance, &offered);
         let registry = Arc::new(registry);
@@ -173,6 +176,7 @@ impl Gateway {
             identity,
             secrets,
             governance,
+            membership,
             registry,
             servers,
             approvals,
@@ -362,6 +366,11 @@ impl Gateway {
     /// The servers.
     pub fn servers(&self) -> &Arc<Servers> {
         &self.servers
+    }
+
+    /// Who sees which server, and what people chose about it.
+    pub fn membership(&self) -> &Arc<Membership> {
+        &self.membership
     }
 
     /// The registry of everything that servers offer.

@@ -23,6 +23,7 @@ mod governance;
 mod identity;
 mod inspector;
 mod lost_state;
+mod membership;
 mod methods;
 mod metrics;
 mod notifier;
@@ -70,6 +71,7 @@ pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
 };
 pub use lost_state::{Loss, OnLoss};
+pub use membership::{Members, Membership, Sight};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
     ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, Cipher, MasterKey, Pause,

@@ -97,7 +97,11 @@ fn waits_for(spec: &ServerSpec) -> Option<String> {
         switch @ SwitchedOff::Global => Some(switch.reason()),
         SwitchedOff::Trust => Some(format!("waits for a first yes: octroi enable {}", spec.key)),
         // Somebody decided that.
-        SwitchedOff::Operator { .. } | SwitchedOff::Entry => None,
+        SwitchedOff::Operator { .. }
+        | SwitchedOff::Entry
+        | SwitchedOff::Preference { .. }
+        | SwitchedOff::NotAttached { .. }
+        | SwitchedOff::Session { .. } => None,
     }
 }
 
