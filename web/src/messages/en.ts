@@ -1,0 +1,19 @@
+// English. Each part of the interface has a file; the Chinese catalogue has the same keys.
+
+import { activity } from "./en/activity";
+import { approvals } from "./en/approvals";
+import { common } from "./en/common";
+import { overview } from "./en/overview";
+import { servers } from "./en/servers";
+import { shell } from "./en/shell";
+import { tools } from "./en/tools";
+
+export const en = {
+  ...common,
+  ...shell,
+  ...approvals,
+  ...overview,
+  ...activity,
+  ...servers,
+  ...tools,
+} as const;

@@ -1,0 +1,20 @@
+// Chinese. A missing key does not compile.
+
+import type { Catalogue } from "./index";
+import { activity } from "./zh/activity";
+import { approvals } from "./zh/approvals";
+import { common } from "./zh/common";
+import { overview } from "./zh/overview";
+import { servers } from "./zh/servers";
+import { shell } from "./zh/shell";
+import { tools } from "./zh/tools";
+
+export const zh: Catalogue = {
+  ...common,
+  ...shell,
+  ...approvals,
+  ...overview,
+  ...activity,
+  ...servers,
+  ...tools,
+};
