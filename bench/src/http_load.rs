@@ -43,6 +43,18 @@ impl Measured {
     }
 }
 
+/// Sends one empty request over a connection of its own.
+pub(crate) async fn post(url: &str) -> BenchResult<()> {
+    let rest = url.strip_prefix("http://").ok_or("not an http address")?;
+    let (host, path) = rest.split_once('/').ok_or("no path")?;
+    let (mut sender, connection) = handshake(TokioIo::new(TcpStream::connect(host).await?)).await?;
+    tokio::spawn(connection);
+    let request = Request::post(format!("/{path}")).header("host", host).body(Full::new(Bytes::new()))?;
+    let answered = sender.send_request(request).await?;
+    answered.into_body().collect().await?;
+    Ok(())
+}
+
 /// The endpoint and the tool to call.
 #[derive(Clone)]
 pub(crate) struct LoadTarget {

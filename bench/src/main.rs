@@ -13,6 +13,7 @@ mod callgrind;
 mod cpu;
 mod http_load;
 mod lists;
+mod pools;
 mod process;
 mod report;
 mod sessions;
@@ -45,6 +46,10 @@ async fn main() -> BenchResult<()> {
     }
     if is_selected("lists") {
         lists::remembered().await?;
+    }
+    // Takes some minutes.
+    if arguments.iter().any(|argument| argument == "pools") {
+        pools::many_users().await?;
     }
     if is_selected("sessions") {
         sessions::opened_and_dropped().await?;

@@ -71,6 +71,11 @@ impl BenchPeer {
         Self::start("octroi-floor", &["--", &peer, "--era", era]).await
     }
 
+    /// Thousands of servers, one for each path.
+    pub(crate) async fn tool_servers() -> BenchResult<Self> {
+        Self::start("octroi-tool-servers", &[]).await
+    }
+
     pub(crate) fn id(&self) -> BenchResult<u32> {
         Ok(self.child.id().ok_or("the server has ended")?)
     }

@@ -141,6 +141,30 @@ impl PoolChoices {
     }
 }
 
+/// Of which servers somebody may learn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Of all.
+    All,
+    /// Of what everybody shares, and of this user's own.
+    User(Arc<str>),
+}
+
+impl Reach {
+    /// The reach of a principal: all for an administrator, else its user's.
+    pub fn of(principal: &Principal) -> Self {
+        if principal.is_admin() { Self::All } else { Self::User(Arc::clone(principal.user())) }
+    }
+
+    /// Whether it includes a server.
+    pub fn includes(&self, server: &ServerKey) -> bool {
+        match self {
+            Self::All => true,
+            Self::User(user) => is_within_reach(user, server),
+        }
+    }
+}
+
 /// Whether a server may be seen by this user at all: it is shared by everybody, or the user's own.
 pub fn is_within_reach(user: &str, server: &ServerKey) -> bool {
     match &server.scope {

@@ -21,7 +21,7 @@ const HASH_LENGTHS: [usize; 4] = [0, 8, 16, 32];
 /// member of a collision gets its hash, so no server can take a name from another, nor a reserved one. No two
 /// of them are equal.
 pub fn assign(tools: &[(&ServerKey, &str)], is_reserved: impl Fn(&str) -> bool, max: usize) -> Vec<String> {
-    let plain: Vec<String> = tools.iter().map(|(server, tool)| reduced(server, tool)).collect();
+    let plain: Vec<String> = tools.iter().map(|(server, tool)| plain(server, tool)).collect();
     let mut names = plain.clone();
     let mut steps = vec![0; tools.len()];
     loop {
@@ -76,9 +76,16 @@ pub fn aliases(server: &ServerKey, tool: &str) -> [String; 4] {
     ]
 }
 
-fn reduced(server: &ServerKey, tool: &str) -> String {
+/// The name of a tool unless another one claims it too, or it is too long.
+pub fn plain(server: &ServerKey, tool: &str) -> String {
     let keep = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
     format!("{}_{}", server.name, tool.chars().map(keep).collect::<String>())
+}
+
+/// All names that a tool may get instead of its plain one.
+pub fn instead_of_plain(server: &ServerKey, tool: &str, max: usize) -> impl Iterator<Item = String> {
+    let (plain, id) = (plain(server, tool), CanonicalId::mcp(server, tool));
+    HASH_LENGTHS.into_iter().skip(1).map(move |length| hashed(&plain, &id, max, length))
 }
 
 fn hashed(name: &str, id: &CanonicalId, max: usize, length: usize) -> String {

@@ -26,6 +26,7 @@ use crate::audit_recorder::CallRecord;
 use crate::caller::Caller;
 use crate::denial;
 use crate::governance::Governance;
+use crate::membership::Sight;
 use crate::metrics::{Ending, ToolMetrics, ToolReading};
 use crate::outcome::RecordedOutcome;
 use crate::registry::Registry;
@@ -154,7 +155,7 @@ impl Exchange<'_> {
         let tool =
             self.target.subject.name.as_deref().filter(|_| *self.envelope.method() == Method::ToolsCall);
         let measuring = tool.map(|tool| {
-            let is_listed = || self.target.catalogue.server(key).is_some_and(|lists| lists.has_tool(tool));
+            let is_listed = || self.target.offer.as_ref().is_some_and(|offer| offer.visible.has_tool(tool));
             self.shared.metrics.of(key, tool, is_listed).begin(&self.shared.context.clock)
         });
         let (answer, outcome) = match self.attempt().await {
@@ -229,7 +230,8 @@ impl Exchange<'_> {
         let mut headers = self.target.headers.of_arguments(self.params.arguments().as_ref());
         let mut has_refreshed = false;
         for _ in 0..ROUNDS_MAX {
-            if let Some(refused) = self.revoked().or_else(|| self.withdrawn()) {
+            if let Some(refused) = self.revoked().or_else(|| self.switched_off()).or_else(|| self.withdrawn())
+            {
                 return Ok(refused);
             }
             let outgoing = Outgoing {
@@ -302,12 +304,23 @@ impl Exchange<'_> {
         Some((denial::revoked().in_era(self.caller.era, method), RecordedOutcome::Failed))
     }
 
+    /// Refuses a call whose server somebody took from the caller since it was decided.
+    fn switched_off(&self) -> Option<AnswerAndOutcome> {
+        let tool = self.target.tool.as_ref()?;
+        let Sight::Off(switch) = self.shared.servers.sight(&self.caller.principal, self.server()) else {
+            return None;
+        };
+        let (server, style) = (self.server().to_string(), self.shared.governance.denial_style(self.caller));
+        let refused = denial::switched_off(tool.descriptor.id.as_str(), &server, &switch, style);
+        Some((refused.in_era(self.caller.era, self.envelope.method()), RecordedOutcome::Failed))
+    }
+
     /// Refuses a call whose tool changed since it was decided: the approval may have taken long, the server
     /// may have been restarted, and after a refusal its definitions are fetched again.
     fn withdrawn(&self) -> Option<AnswerAndOutcome> {
         let tool = self.target.tool.as_ref()?;
         // Nothing has changed since the call was resolved.
-        if self.shared.registry.is_current(&self.target.catalogue) {
+        if self.target.offer.as_ref().is_some_and(|offer| self.shared.registry.is_current(offer)) {
             return None;
         }
         let reason = self.shared.registry.catalogue().withdrawn(self.server(), tool)?;

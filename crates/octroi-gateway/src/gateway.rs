@@ -39,6 +39,7 @@ use crate::notifier::Notifier;
 use crate::persistence::Persistence;
 use crate::pipeline::Pipeline;
 use crate::policy_error::PolicyError;
+use crate::pools::Pools;
 use crate::provider::BuiltinProvider;
 use crate::registry::Registry;
 use crate::request_state::{self, Sealer};
@@ -75,6 +76,7 @@ pub struct Gateway {
     governance: Arc<Governance>,
     membership: Arc<Membership>,
     registry: Arc<Registry>,
+    pools: Arc<Pools>,
     servers: Arc<Servers>,
     approvals: Arc<Approvals>,
     inspector: Arc<Inspector>,
@@ -136,29 +138,31 @@ impl Gateway {
         let persistence = persistence.map(Arc::new);
         let kept = || persistence.clone();
         let recorder = Arc::new(AuditRecorder::new(log, context.tasks.clone(), clock.clone()));
-        let subscriptions = Arc::new(Subscriptions::new(clock.clone()));
+        let membership = Arc::new(Membership::default());
+        let subscriptions = Arc::new(Subscriptions::new(clock.clone(), &membership));
         let audit = Arc::new(AuditIndex::new(&context, kept(), &recorder, &subscriptions));
         let identity = Arc::new(Identity::new(&context, kept(), &subscriptions));
         let secrets = Arc::new(Secrets::new(clock.clone(), kept()));
         let governance = Arc::new(Governance::new(&context, kept(), &subscriptions, &identity));
-        let membership = Arc::new(Membership::default());
         let offered = builtin.as_ref().map(|builtin| builtin.offered()).unwrap_or_default();
         let registry = Registry::new(clock.clone(), kept(), &recorder, &subscriptions, &governance, &offered);
         let registry = Arc::new(registry);
-        let servers =
-            Arc::new(Servers::new(&context, kept(), &subscriptions, &governance, &registry, builtin));
+        let pools = Pools::new(&membership, &registry, &subscriptions);
+        let servers = Servers::new(&context, kept(), &subscriptions, &governance, &registry, &pools, builtin);
+        let servers = Arc::new(servers);
         let approvals =
             Approvals::new(&context, kept(), &recorder, &subscriptions, &governance, &registry, &sealer);
         let approvals = Arc::new(approvals);
         let exchanges = Exchanges::new(&context, &governance, &registry, &servers, &approvals, &sealer);
         let inspector =
-            Arc::new(Inspector::new(&context, kept(), &recorder, &governance, &registry, &servers));
+            Arc::new(Inspector::new(&context, kept(), &recorder, &governance, &registry, &pools, &servers));
         let pipeline = Arc::new(Pipeline {
             context: Arc::clone(&context),
             persistence: kept(),
             recorder: Arc::clone(&recorder),
             governance: Arc::clone(&governance),
             registry: Arc::clone(&registry),
+            pools: Arc::clone(&pools),
             servers: Arc::clone(&servers),
             approvals: Arc::clone(&approvals),
             sealer,
@@ -178,6 +182,7 @@ impl Gateway {
             governance,
             membership,
             registry,
+            pools,
             servers,
             approvals,
             inspector,
@@ -256,6 +261,7 @@ impl Gateway {
         self.context.redactor.set(Arc::clone(&redactor));
         self.recorder.set(audit, redactor);
         self.registry.set_rules(&settings);
+        self.pools.set_limits(settings.pools);
         self.notifier.set(settings.notify.clone());
         let is_other_list = self.governance.settings().proposals != settings.proposals;
         self.governance.set_settings(settings);
@@ -318,8 +324,8 @@ impl Gateway {
     }
 
     /// The answer to `initialize`.
-    pub async fn initialize(&self, view: &View, version: Version) -> Answer {
-        self.pipeline.initialize(view, version).await
+    pub async fn initialize(&self, view: &View, principal: &Principal, version: Version) -> Answer {
+        self.pipeline.initialize(view, principal, version).await
     }
 
     /// Registers a client for change notifications. `deliver` must not wait.
@@ -371,6 +377,11 @@ impl Gateway {
     /// Who sees which server, and what people chose about it.
     pub fn membership(&self) -> &Arc<Membership> {
         &self.membership
+    }
+
+    /// What each principal sees of the servers.
+    pub fn pools(&self) -> &Arc<Pools> {
+        &self.pools
     }
 
     /// The registry of everything that servers offer.

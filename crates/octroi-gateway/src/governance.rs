@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use octroi_core::Principal;
 use octroi_core::agent::{AgentContext, Profile};
 use octroi_core::config::{ApprovalsSection, DenialStyle, GateSpec, NotifySection, QuotaSpec};
 use octroi_core::pin::NewTools;
 use octroi_core::policy::Policies;
 use octroi_core::tool::infer::InferenceRule;
+use octroi_core::{Principal, ServerKey};
 use octroi_store::{Store, StoreError};
 use octroi_upstream::Context;
 use tokio::sync::watch;
@@ -22,6 +22,7 @@ use crate::catalogue::Catalogue;
 use crate::identity::Identity;
 use crate::persistence::Persistence;
 use crate::pin_settings::PinSettings;
+use crate::pool_limits::PoolLimits;
 use crate::subscriptions::Subscriptions;
 
 mod activity;
@@ -81,6 +82,8 @@ pub struct GovernanceSettings {
     pub wire_name_max: Option<usize>,
     /// How long a list waits for servers that were never seen, unless it is the default.
     pub list_wait: Option<Duration>,
+    /// How many pools there may be, and how long an unused one is kept.
+    pub pools: PoolLimits,
     /// How long the results of health checks are kept; `None` for as long as there is space.
     pub health_retention: Option<Duration>,
 }
@@ -100,7 +103,7 @@ pub struct Governance {
     /// The tools that policies may refer to.
     catalogue: ArcSwap<Catalogue>,
     /// The servers that policies may refer to.
-    servers: ArcSwap<Vec<String>>,
+    servers: ArcSwap<Vec<ServerKey>>,
     gates: gates::Gates,
     quotas: quotas::Quotas,
     pub(crate) uses: Uses,
@@ -176,7 +179,7 @@ impl Governance {
     }
 
     /// Sets the servers that policies may refer to.
-    pub(crate) fn set_servers(&self, servers: Vec<String>) {
+    pub(crate) fn set_servers(&self, servers: Vec<ServerKey>) {
         self.servers.store(Arc::new(servers));
     }
 

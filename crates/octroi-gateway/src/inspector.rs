@@ -8,6 +8,7 @@ use octroi_upstream::Context;
 use crate::audit_recorder::AuditRecorder;
 use crate::governance::Governance;
 use crate::persistence::Persistence;
+use crate::pools::Pools;
 use crate::registry::Registry;
 use crate::servers::Servers;
 
@@ -24,6 +25,7 @@ pub struct Inspector {
     recorder: Arc<AuditRecorder>,
     governance: Arc<Governance>,
     registry: Arc<Registry>,
+    pools: Arc<Pools>,
     servers: Arc<Servers>,
 }
 
@@ -34,6 +36,7 @@ impl Inspector {
         recorder: &Arc<AuditRecorder>,
         governance: &Arc<Governance>,
         registry: &Arc<Registry>,
+        pools: &Arc<Pools>,
         servers: &Arc<Servers>,
     ) -> Self {
         Self {
@@ -42,6 +45,7 @@ impl Inspector {
             recorder: Arc::clone(recorder),
             governance: Arc::clone(governance),
             registry: Arc::clone(registry),
+            pools: Arc::clone(pools),
             servers: Arc::clone(servers),
         }
     }

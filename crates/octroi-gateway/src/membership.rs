@@ -75,6 +75,34 @@ impl Members {
         matches!(server.scope, Scope::User(_)) && self.servers.shared.contains(&server.name)
     }
 
+    /// Whether there is a server with this key.
+    pub(crate) fn has(&self, server: &ServerKey) -> bool {
+        match &server.scope {
+            Scope::System => self.servers.shared.contains(&server.name),
+            Scope::User(owner) => {
+                self.servers.of_users.get(owner).is_some_and(|names| names.contains(&server.name))
+            }
+        }
+    }
+
+    /// Users' servers that are left out now and were not before, or the other way round.
+    pub(crate) fn newly_shadowed(&self, before: &Self) -> Vec<ServerKey> {
+        if Arc::ptr_eq(&self.servers, &before.servers) {
+            return Vec::new();
+        }
+        let changed: Vec<_> = self.servers.shared.symmetric_difference(&before.servers.shared).collect();
+        let owners = |names: &ServerName| {
+            let has_it = |(owner, own): (&Arc<str>, &BTreeSet<ServerName>)| {
+                own.contains(names).then(|| Scope::User(Arc::clone(owner)))
+            };
+            self.servers.of_users.iter().filter_map(has_it).collect::<Vec<_>>()
+        };
+        let keys = changed
+            .into_iter()
+            .flat_map(|name| owners(name).into_iter().map(|scope| ServerKey { scope, name: name.clone() }));
+        keys.collect()
+    }
+
     /// The servers in a principal's pool, in order.
     pub fn pool_of(&self, principal: &Principal) -> Vec<ServerKey> {
         let mut keys = self.within_reach(principal.user());

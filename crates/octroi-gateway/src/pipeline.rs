@@ -27,6 +27,7 @@ use crate::governance::{CallToDecide, Counting, Governance, QuotaReservation};
 use crate::methods::{self, Route};
 use crate::outcome::RecordedOutcome;
 use crate::persistence::Persistence;
+use crate::pools::Pools;
 use crate::provider::Provider;
 use crate::registry::Registry;
 use crate::request_state::{self, Position, RequestState, Sealer};
@@ -54,6 +55,7 @@ pub(crate) struct Pipeline {
     pub(crate) recorder: Arc<AuditRecorder>,
     pub(crate) governance: Arc<Governance>,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) pools: Arc<Pools>,
     pub(crate) servers: Arc<Servers>,
     pub(crate) approvals: Arc<Approvals>,
     pub(crate) sealer: Arc<Sealer>,
@@ -98,12 +100,12 @@ struct Granted {
 
 impl ToolCall<'_> {
     fn to_decide(&self) -> CallToDecide<'_> {
-        let Target { provider, held, .. } = self.target;
+        let Target { provider, held, switched_off, .. } = self.target;
         CallToDecide {
             principal: &self.request.caller.principal,
             has_admin_token: self.request.caller.has_admin_token,
             server: provider.key(),
-            switched_off: provider.switched_off(),
+            switched_off: switched_off.as_ref(),
             access: provider.access(),
             tool: self.tool,
             held: held.as_deref(),
@@ -175,7 +177,9 @@ impl Pipeline {
                 Some(task) => Box::pin(self.serve_task(caller, envelope, params, &task)).await,
                 None => self.call(view, caller, envelope, params).await,
             },
-            Route::Octroi if *method == Method::Discover => Box::pin(self.discover(view)).await,
+            Route::Octroi if *method == Method::Discover => {
+                Box::pin(self.discover(view, &caller.principal)).await
+            }
             Route::Octroi => Box::pin(self.list(view, method, caller, params.cursor().as_deref())).await,
             Route::Session | Route::Refused => {
                 let server = match view {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use octroi_api::ResourceChange;
 use octroi_core::pin::DefinitionHash;
 use octroi_core::server::ServerSpec;
@@ -18,7 +18,9 @@ use parking_lot::Mutex;
 use tracing::{error, info, warn};
 
 use crate::audit_recorder::AuditRecorder;
-use crate::catalogue::{Builtins, Catalogue, Item, LISTS, Offer, OfferedByOctroi, ServerLists};
+use crate::catalogue::{
+    Builtins, Catalogue, Item, LISTS, Offer, OfferedByOctroi, ServerLists, notification_of,
+};
 use crate::governance::{Governance, GovernanceSettings};
 use crate::operator_error::OperatorError;
 use crate::persistence::Persistence;
@@ -29,11 +31,9 @@ mod kept_out;
 mod pins;
 mod quarantine;
 mod seen;
-mod tools;
 
 pub use kept_out::Forgotten;
 pub use quarantine::{HeldPin, PinName};
-pub use tools::{RegisteredTool, ToolFilter};
 
 /// The catalogue and the data it is built from.
 pub struct Registry {
@@ -42,7 +42,6 @@ pub struct Registry {
     recorder: Arc<AuditRecorder>,
     subscriptions: Arc<Subscriptions>,
     governance: Arc<Governance>,
-    builtins: Arc<Builtins>,
     current: ArcSwap<Catalogue>,
     /// Held while a new catalogue is built from the old one.
     changing: Mutex<()>,
@@ -72,14 +71,13 @@ impl Registry {
         offered: &OfferedByOctroi,
     ) -> Self {
         let builtins = Arc::new(Builtins::new(offered));
-        let catalogue = Catalogue::new(BTreeMap::new(), &builtins, WIRE_NAME_MAX);
+        let catalogue = Catalogue::new(&builtins);
         Self {
             clock,
             persistence,
             recorder: Arc::clone(recorder),
             subscriptions: Arc::clone(subscriptions),
             governance: Arc::clone(governance),
-            builtins,
             current: ArcSwap::from_pointee(catalogue),
             changing: Mutex::default(),
             pins: Pins::default(),
@@ -125,9 +123,19 @@ impl Registry {
         self.current.load_full()
     }
 
-    /// Whether this is still the current catalogue.
-    pub(crate) fn is_current(&self, catalogue: &Arc<Catalogue>) -> bool {
-        Arc::ptr_eq(&self.current.load(), catalogue)
+    /// The same, for a moment.
+    pub(crate) fn load(&self) -> Guard<Arc<Catalogue>> {
+        self.current.load()
+    }
+
+    /// Whether this is still what a server offers.
+    pub(crate) fn is_current(&self, offer: &Arc<Offer>) -> bool {
+        self.current.load().offer(offer.key()).is_some_and(|current| Arc::ptr_eq(current, offer))
+    }
+
+    /// The longest wire name.
+    pub(crate) fn wire_name_max(&self) -> usize {
+        self.wire_name_max.load(Ordering::Relaxed)
     }
 
     /// Applies the configured rules to the definitions of all servers.
@@ -146,7 +154,7 @@ impl Registry {
 
     /// Replaces the server definitions.
     pub(crate) fn set_specs(&self, specs: BTreeMap<ServerKey, ServerSpec>) {
-        self.governance.set_servers(specs.keys().map(ToString::to_string).collect());
+        self.governance.set_servers(specs.keys().cloned().collect());
         self.specs.store(Arc::new(specs));
     }
 
@@ -203,11 +211,11 @@ impl Registry {
     /// changes.
     fn publish(&self, lists: Vec<(&ServerSpec, Arc<ServerLists>)>) {
         let old = self.current.load_full();
-        let mut offers = old.offers().clone();
-        let mut has_changed = false;
+        let mut changed = Vec::new();
+        let mut offers = Vec::new();
         for (spec, raw) in lists {
             let inspection = self.pins.inspect(&spec.key, &old, self.governance.new_tools());
-            let before = offers.get(&spec.key).map(|offer| &**offer);
+            let before = old.offer(&spec.key).map(|offer| &**offer);
             let offer = Offer::new(raw, spec, &self.inference.load(), &inspection, before);
             for stray in
                 offer.strays.iter().filter(|stray| before.is_none_or(|old| !old.strays.contains(stray)))
@@ -222,18 +230,19 @@ impl Registry {
                 }
             }
             self.keep_seen(inspection.into_seen());
-            has_changed |= before.is_none_or(|before| !before.has_tools_of(&offer));
-            offers.insert(spec.key.clone(), Arc::new(offer));
+            if before.is_none_or(|before| !before.has_tools_of(&offer)) {
+                changed.push(&spec.key);
+            }
+            offers.push((spec.key.clone(), Some(Arc::new(offer))));
         }
-        self.replace(offers);
-        if has_changed {
-            self.subscriptions.announce(&ResourceChange::Tools);
+        self.replace(old.with(offers));
+        for key in changed {
+            self.subscriptions.announce_of(key, &ResourceChange::Tools);
         }
     }
 
-    fn replace(&self, offers: BTreeMap<ServerKey, Arc<Offer>>) {
-        let catalogue =
-            Arc::new(Catalogue::new(offers, &self.builtins, self.wire_name_max.load(Ordering::Relaxed)));
+    fn replace(&self, catalogue: Catalogue) {
+        let catalogue = Arc::new(catalogue);
         self.current.store(Arc::clone(&catalogue));
         self.governance.set_tools(&catalogue);
     }
@@ -287,22 +296,21 @@ impl Registry {
     /// Removes servers from the catalogue and notifies subscribers whose lists changed.
     pub(crate) fn forget(&self, keys: &[&ServerKey]) {
         let _changing = self.changing.lock();
-        let mut offers = self.current.load_full().offers().clone();
-        let gone: Vec<(&ServerKey, Arc<Offer>)> =
-            keys.iter().filter_map(|key| Some((*key, offers.remove(*key)?))).collect();
+        let old = self.current.load_full();
+        let gone: Vec<&Arc<Offer>> = keys.iter().filter_map(|key| old.offer(key)).collect();
         if gone.is_empty() {
             return;
         }
-        self.replace(offers);
-        self.subscriptions.announce(&ResourceChange::Tools);
-        for (key, offer) in gone {
+        self.replace(old.with(gone.iter().map(|offer| (offer.key().clone(), None))));
+        for offer in gone {
+            self.subscriptions.announce_of(offer.key(), &ResourceChange::Tools);
             let shorter: HashSet<Method> = LISTS
                 .iter()
                 .filter(|list| !offer.visible.list(list).is_empty())
                 .map(notification_of)
                 .collect();
             for method in &shorter {
-                self.subscriptions.list_changed(key, method);
+                self.subscriptions.list_changed(offer.key(), method);
             }
         }
     }
@@ -317,13 +325,5 @@ impl Registry {
             Some(persistence) => persistence.flush().await,
             None => Ok(()),
         }
-    }
-}
-
-fn notification_of(list: &Method) -> Method {
-    match list {
-        Method::PromptsList => Method::PromptsChanged,
-        Method::ResourcesList | Method::TemplatesList => Method::ResourcesChanged,
-        _ => Method::ToolsChanged,
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use octroi_api::ResourceChange;
 use octroi_core::server::{ServerSpec, Start};
-use octroi_core::{ServerKey, SwitchedOff};
+use octroi_core::{Principal, ServerKey, SwitchedOff};
 use octroi_store::StoreError;
 use octroi_upstream::{Context, Upstream};
 use parking_lot::Mutex;
@@ -19,10 +19,12 @@ use tracing::{info, warn};
 use crate::catalogue::Builtins;
 use crate::change::PlannedChange;
 use crate::governance::Governance;
+use crate::membership::Sight;
 use crate::persistence::Persistence;
+use crate::pools::{Pools, SharedPool, may_know};
 use crate::provider::BuiltinProvider;
 use crate::registry::Registry;
-use crate::subscriptions::Subscriptions;
+use crate::subscriptions::{Subscriber, Subscriptions};
 use crate::view::View;
 use refresh::Refresher;
 
@@ -65,16 +67,17 @@ pub struct Servers {
     subscriptions: Arc<Subscriptions>,
     governance: Arc<Governance>,
     registry: Arc<Registry>,
+    pools: Arc<Pools>,
     builtin: Option<Arc<dyn BuiltinProvider>>,
     members: ArcSwap<ManagedServers>,
+    /// Another one for every set of members.
+    generation: AtomicU64,
     /// What is configured; held while a new set is built from the old one.
     configured: Mutex<ConfiguredServers>,
     /// What people decided about servers.
     switches: Mutex<Switches>,
     /// Servers that ask their clients over connections that several share.
     asking: Mutex<HashSet<ServerKey>>,
-    /// Set once every server has answered or failed, so that calls skip the check.
-    all_settled: AtomicBool,
 }
 
 /// The servers of the configuration.
@@ -105,6 +108,7 @@ impl Servers {
         subscriptions: &Arc<Subscriptions>,
         governance: &Arc<Governance>,
         registry: &Arc<Registry>,
+        pools: &Arc<Pools>,
         builtin: Option<Arc<dyn BuiltinProvider>>,
     ) -> Self {
         Self {
@@ -113,12 +117,13 @@ impl Servers {
             subscriptions: Arc::clone(subscriptions),
             governance: Arc::clone(governance),
             registry: Arc::clone(registry),
+            pools: Arc::clone(pools),
             builtin,
             members: ArcSwap::default(),
+            generation: AtomicU64::new(1),
             configured: Mutex::default(),
             switches: Mutex::default(),
             asking: Mutex::default(),
-            all_settled: AtomicBool::new(false),
         }
     }
 
@@ -142,6 +147,13 @@ impl Servers {
     /// All servers.
     pub fn upstreams(&self) -> Vec<Arc<Upstream>> {
         self.members.load().values().map(|member| Arc::clone(&member.upstream)).collect()
+    }
+
+    /// All servers that somebody may know of.
+    fn upstreams_for(&self, who: &Principal) -> Vec<Arc<Upstream>> {
+        let members = self.members.load();
+        let known = members.iter().filter(|(key, _)| may_know(who, key));
+        known.map(|(_, member)| Arc::clone(&member.upstream)).collect()
     }
 
     fn get(&self, key: &ServerKey) -> Option<Arc<ManagedServer>> {
@@ -226,9 +238,10 @@ impl Servers {
             .collect();
         let members = Arc::new(members);
         self.members.store(Arc::clone(&members));
+        self.generation.fetch_add(1, Ordering::Relaxed);
         let specs = members.iter().map(|(key, member)| (key.clone(), member.upstream.spec().clone()));
         self.registry.set_specs(specs.collect());
-        self.all_settled.store(false, Ordering::Relaxed);
+        self.pools.set_servers(members.keys());
         let left: Vec<&ServerKey> = old
             .keys()
             .filter(|key| members.get(*key).is_none_or(|new| !new.upstream.spec().is_enabled()))
@@ -260,7 +273,10 @@ impl Servers {
             let limit = member.upstream.spec().timeouts.call_cap;
             self.context.tasks.spawn_on_main("retire", async move { member.upstream.retire(limit).await });
         }
-        self.announce();
+        let touched = [&changes.added, &changes.changed, &changes.removed].into_iter().flatten();
+        for key in touched.filter_map(|key| ServerKey::parse(key)) {
+            self.announce(&key);
+        }
         changes
     }
 
@@ -344,50 +360,74 @@ impl Servers {
         woken
     }
 
-    fn unsettled(&self, view: &View) -> Vec<Arc<ManagedServer>> {
-        let mut members: Vec<Arc<ManagedServer>> = match view {
-            View::Merged => self.members.load().values().cloned().collect(),
-            View::Server(key) => self.get(key).into_iter().collect(),
-        };
-        members.retain(|member| !member.refresher.is_settled());
-        members
+    /// The servers that a caller sees and that have neither answered nor failed yet.
+    fn unsettled(&self, view: &View, principal: &Principal) -> Vec<Arc<ManagedServer>> {
+        match view {
+            View::Merged => self.unsettled_of(&self.pools.shared_by(principal)),
+            View::Server(key) if self.pools.sight(principal, key) == Sight::Visible => {
+                self.get(key).filter(|member| !member.refresher.is_settled()).into_iter().collect()
+            }
+            View::Server(_) => Vec::new(),
+        }
     }
 
-    /// Waits until the servers of a view have answered or failed for the first time, within a limit: a
+    fn unsettled_of(&self, pool: &SharedPool) -> Vec<Arc<ManagedServer>> {
+        // Read before the members: what settles an older set does not settle a newer one.
+        let generation = self.generation.load(Ordering::Acquire);
+        if pool.is_settled(generation) {
+            return Vec::new();
+        }
+        let members = self.members.load();
+        let found = pool.keys().iter().filter_map(|key| members.get(key));
+        let unsettled: Vec<_> = found.filter(|member| !member.refresher.is_settled()).cloned().collect();
+        if unsettled.is_empty() {
+            pool.settle(generation);
+        }
+        unsettled
+    }
+
+    /// Waits until the servers that a caller sees have answered or failed for the first time, within a limit: a
     /// client that lists right after the start should see tools, and one slow server must not delay it
-    /// for long. What comes later is announced.
-    pub(crate) async fn settled(&self, view: &View) {
+    /// for long. What comes later is announced. Servers that start when they are needed are started.
+    pub(crate) async fn settled(&self, view: &View, principal: &Principal) {
         let list_wait = self.governance.settings().list_wait.unwrap_or(LIST_WAIT);
-        self.all_settled(view, |woken| woken + list_wait).await;
+        self.all_settled(view, principal, |woken| woken + list_wait).await;
     }
 
-    /// Whether a server of a view has neither answered nor failed yet.
-    pub(crate) fn is_starting(&self, view: &View) -> bool {
-        !self.unsettled(view).is_empty()
+    /// Whether a server that a caller sees has neither answered nor failed yet.
+    pub(crate) fn is_starting(&self, view: &View, principal: &Principal) -> bool {
+        !self.unsettled(view, principal).is_empty()
     }
 
     /// The same, each server with a limit that depends on when it was first started.
-    pub(crate) async fn all_settled(&self, view: &View, deadline_of: impl Fn(Instant) -> Instant) {
-        if self.all_settled.load(Ordering::Relaxed) {
+    pub(crate) async fn all_settled(
+        &self,
+        view: &View,
+        principal: &Principal,
+        deadline_of: impl Fn(Instant) -> Instant,
+    ) {
+        let unsettled = self.unsettled(view, principal);
+        if unsettled.is_empty() {
             return;
         }
-        if self.members.load().values().all(|member| member.refresher.is_settled()) {
-            self.all_settled.store(true, Ordering::Relaxed);
-            return;
-        }
-        let waiting = self.unsettled(view).into_iter().map(|member| {
+        let waiting = unsettled.into_iter().map(|member| {
             let deadline = deadline_of(self.wake(&member));
             async move { tokio::time::timeout_at(deadline, member.refresher.settled()).await }
         });
         futures_util::future::join_all(waiting).await;
     }
 
-    /// Waits until one more server of a view has answered or failed for the first time, or is no longer waited for;
-    /// false if there is none to wait for.
-    pub(crate) async fn one_settled(&self, view: &View, deadline_of: &impl Fn(Instant) -> Instant) -> bool {
+    /// Waits until one more server that a caller sees has answered or failed for the first time, or is no longer waited
+    /// for; false if there is none to wait for.
+    pub(crate) async fn one_settled(
+        &self,
+        view: &View,
+        principal: &Principal,
+        deadline_of: &impl Fn(Instant) -> Instant,
+    ) -> bool {
         let now = self.now();
         let waiting: Vec<_> = self
-            .unsettled(view)
+            .unsettled(view, principal)
             .into_iter()
             .map(|member| (deadline_of(self.wake(&member)), member))
             .filter(|(deadline, _)| *deadline > now)
@@ -418,9 +458,14 @@ impl Servers {
         let _ = tokio::time::timeout(GOODBYE, futures_util::future::join_all(closing)).await;
     }
 
-    /// Notifies subscribers that the servers changed.
-    pub(crate) fn announce(&self) {
-        let keys: Vec<_> = self.members.load().keys().cloned().collect();
-        self.subscriptions.announce(&ResourceChange::Servers(&keys));
+    /// Notifies subscribers who may know of a server that it changed.
+    pub(crate) fn announce(&self, key: &ServerKey) {
+        self.subscriptions.announce_of(key, &ResourceChange::Servers(std::slice::from_ref(key)));
+    }
+
+    /// Notifies administrators that what concerns all servers changed.
+    pub(crate) fn announce_problems(&self) {
+        let is_meant = |subscriber: &Subscriber| subscriber.principal.is_admin();
+        self.subscriptions.announce_to(&ResourceChange::Servers(&[]), is_meant);
     }
 }

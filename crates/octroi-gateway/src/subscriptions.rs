@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use octroi_api::ResourceChange;
-use octroi_core::{Clock, ServerKey, uri};
+use octroi_core::pool::is_within_reach;
+use octroi_core::{Clock, Principal, ServerKey, uri};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::{Era, Method};
 use octroi_upstream::Sharer;
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::alerts::{Alert, Alerts};
 use crate::catalogue::Builtins;
+use crate::membership::{Membership, Sight};
 use crate::subscriptions::merging::Merging;
 use crate::view::View;
 
@@ -66,9 +68,7 @@ pub struct Subscriber {
     /// The era that the client speaks.
     pub era: Era,
     /// The principal.
-    pub user: Arc<str>,
-    /// The agent, if the principal is one.
-    pub agent: Option<Arc<str>>,
+    pub principal: Principal,
     /// The client's session; the principal where there are no sessions.
     pub session: Arc<str>,
 }
@@ -86,6 +86,8 @@ pub struct Listener {
 
 /// All subscriptions.
 pub(crate) struct Subscriptions {
+    /// Who sees which server.
+    membership: Arc<Membership>,
     merging: Merging,
     next: AtomicU64,
     listeners: RwLock<HashMap<u64, Weak<Listener>>>,
@@ -100,8 +102,9 @@ pub(crate) trait ReleaseWatch: Send + Sync {
 }
 
 impl Subscriptions {
-    pub(crate) fn new(clock: Clock) -> Self {
+    pub(crate) fn new(clock: Clock, membership: &Arc<Membership>) -> Self {
         Self {
+            membership: Arc::clone(membership),
             merging: Merging::new(clock),
             next: AtomicU64::default(),
             listeners: RwLock::default(),
@@ -146,11 +149,17 @@ impl Subscriptions {
         self.alerts.listen()
     }
 
+    /// Notifies the clients that see a server.
     pub(crate) fn list_changed(&self, server: &ServerKey, method: &Method) {
         for listener in self.interested(server) {
-            if listener.filter.includes(method) {
-                self.merging.add(&listener, Notice::ListChanged(method.clone()));
-            }
+            self.tell(&listener, method);
+        }
+    }
+
+    /// Notifies one client that a list changed.
+    pub(crate) fn tell(&self, listener: &Arc<Listener>, method: &Method) {
+        if listener.filter.includes(method) {
+            self.merging.add(listener, Notice::ListChanged(method.clone()));
         }
     }
 
@@ -162,6 +171,14 @@ impl Subscriptions {
     /// Notifies that one of Octroi's own resources has changed.
     pub(crate) fn announce(&self, change: &ResourceChange<'_>) {
         self.announce_to(change, |_| true);
+    }
+
+    /// The same, of a change that concerns one server: to those who may know of it.
+    pub(crate) fn announce_of(&self, server: &ServerKey, change: &ResourceChange<'_>) {
+        self.announce_to(change, |subscriber| {
+            let principal = &subscriber.principal;
+            principal.is_admin() || is_within_reach(principal.user(), server)
+        });
     }
 
     /// The same for some subscribers: the same URI may refer to different content for each.
@@ -205,21 +222,31 @@ impl Subscriptions {
 
     /// How many subscriptions a principal has: its clients that listen, and the resources they watch.
     pub(crate) fn count_of(&self, user: &str) -> usize {
-        let all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
-        let own = all.iter().filter(|listener| &*listener.subscriber.user == user);
+        let all = self.all();
+        let own = all.iter().filter(|listener| **listener.user() == *user);
         own.map(|listener| 1 + listener.watched.lock().len()).sum()
     }
 
     /// How many clients of an agent listen.
     pub(crate) fn n_clients_of(&self, agent: &str) -> usize {
-        let all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
-        all.iter().filter(|listener| listener.agent() == Some(agent)).count()
+        self.all().iter().filter(|listener| listener.agent() == Some(agent)).count()
     }
 
+    /// All clients that listen.
+    pub(crate) fn all(&self) -> Vec<Arc<Listener>> {
+        self.listeners.read().values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The clients that see a server.
     fn interested(&self, server: &ServerKey) -> Vec<Arc<Listener>> {
-        let mut all: Vec<_> = self.listeners.read().values().filter_map(Weak::upgrade).collect();
+        let members = self.membership.members();
+        let is_own = server == Builtins::key();
         // After the lock: dropping the last reference to a listener takes it again.
-        all.retain(|listener| listener.subscriber.view.shows(server));
+        let mut all = self.all();
+        all.retain(|listener| {
+            let Subscriber { view, principal, .. } = &listener.subscriber;
+            view.shows(server) && (is_own || members.sight(principal, server) == Sight::Visible)
+        });
         all
     }
 }
@@ -230,13 +257,18 @@ impl Listener {
     }
 
     pub(crate) fn sharer(&self) -> Sharer<'_> {
-        let Subscriber { user, session, era, .. } = &self.subscriber;
-        Sharer { user, session, era: *era }
+        let Subscriber { principal, session, era, .. } = &self.subscriber;
+        Sharer { user: principal.id(), session, era: *era }
+    }
+
+    /// The id of the principal.
+    pub fn user(&self) -> &Arc<str> {
+        self.subscriber.principal.id()
     }
 
     /// The principal.
-    pub fn user(&self) -> &Arc<str> {
-        &self.subscriber.user
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.subscriber.principal
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -245,7 +277,7 @@ impl Listener {
 
     /// The agent, if the client is one.
     pub(crate) fn agent(&self) -> Option<&str> {
-        self.subscriber.agent.as_deref()
+        self.subscriber.principal.agent_id().map(|agent| &**agent)
     }
 
     pub(crate) fn watches(&self, server: &ServerKey, own: &str) -> bool {

@@ -105,7 +105,7 @@ impl Front {
                 answered.await.map(|reply| track(readable(reply, page.as_ref()), &connection))
             });
         };
-        let admitted = admit(Arc::clone(&self.endpoint), View::Merged, Arc::clone(&connection), request);
+        let admitted = admit(Arc::clone(&self.endpoint), None, Arc::clone(&connection), request);
         Box::pin(async move { Ok(track(readable(admitted.await, page.as_ref()), &connection)) })
     }
 }

@@ -71,10 +71,15 @@ impl Frontends {
     }
 
     /// Answers `initialize`.
-    pub(crate) async fn initialize(&self, frontend: &Frontend, version: Version) -> Answer {
+    pub(crate) async fn initialize(
+        &self,
+        frontend: &Frontend,
+        principal: &Principal,
+        version: Version,
+    ) -> Answer {
         match frontend {
             Frontend::Management => ManagementServer::initialize(version),
-            Frontend::Compositor(view) => self.gateway.initialize(view, version).await,
+            Frontend::Compositor(view) => self.gateway.initialize(view, principal, version).await,
         }
     }
 
@@ -112,8 +117,7 @@ impl Frontends {
             view,
             capabilities,
             era,
-            user: Arc::clone(principal.id()),
-            agent: principal.agent_id().cloned(),
+            principal: principal.clone(),
             session: Arc::clone(session),
         };
         self.gateway.listen(subscriber, frontend.list_changes(filter), deliver)

@@ -37,7 +37,7 @@ pub(crate) async fn health(
         },
     };
     if let Some(person) = principal.filter(Principal::is_person) {
-        let servers = endpoint.gateway.servers().status(ErrorDetail::of(&person));
+        let servers = endpoint.gateway.servers().status_for(&person);
         let running = servers.iter().filter(|server| server.state.0 == Lifecycle::Running).count();
         body["version"] = json!(env!("CARGO_PKG_VERSION"));
         body["servers"] = json!({"total": servers.len(), "running": running, "list": servers});

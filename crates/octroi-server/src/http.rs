@@ -34,19 +34,17 @@ pub(crate) async fn single(
     Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Reply {
-    match view_of_server(&endpoint, &name) {
-        Ok(view) => admit(endpoint, view, connection, request).await,
-        // A client without a valid token must not learn which servers exist.
-        Err(unknown) => match endpoint.admit(&connection, request.headers()).await {
-            Err(refusal) => *refusal,
-            Ok(_) => *unknown,
-        },
-    }
+    admit(endpoint, Some(name), connection, request).await
 }
 
-/// The view of one server alone.
-pub(crate) fn view_of_server(endpoint: &HttpEndpoint, name: &str) -> Result<View, Box<Reply>> {
-    match ServerKey::parse(name).filter(|key| endpoint.gateway.servers().upstream(key).is_some()) {
+/// What a principal sees at the endpoint of one server alone: one that everybody shares, or its own. Nobody learns
+/// whether another user has one of this name.
+pub(crate) fn view_of_server(
+    endpoint: &HttpEndpoint,
+    principal: &Principal,
+    name: &str,
+) -> Result<View, Box<Reply>> {
+    match endpoint.gateway.servers().named_in_path(principal, name) {
         Some(key) => Ok(View::Server(key)),
         None => {
             let error = ApiError::new(ErrorCode::PathNotFound, format!("there is no server `{name}`"));
@@ -60,10 +58,10 @@ pub(crate) async fn not_found() -> Reply {
     reply::refuse(None, &ApiError::new(ErrorCode::PathNotFound, message))
 }
 
-/// Authenticates a request and answers it.
+/// Authenticates a request and answers it, for all servers or the one that its path names.
 pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     endpoint: Arc<HttpEndpoint>,
-    view: View,
+    server: Option<String>,
     connection: Arc<Connection>,
     request: http::Request<B>,
 ) -> impl Future<Output = Reply> {
@@ -72,6 +70,13 @@ pub(crate) fn admit<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         let principal = match authenticate(&endpoint, &connection, &parts.headers).await {
             Ok(principal) => principal,
             Err(reply) => return *reply,
+        };
+        let view = match server {
+            None => View::Merged,
+            Some(name) => match view_of_server(&endpoint, &principal, &name) {
+                Ok(view) => view,
+                Err(unknown) => return *unknown,
+            },
         };
         let Some(frontend) = Frontend::of(&principal, view) else {
             return endpoint.refuse_slowly(reply::refusal(AccessRefusal::Service)).await;

@@ -63,7 +63,7 @@ pub(crate) async fn initialize(post: Post) -> Reply {
     if let Err(error) = params.check_size(endpoint.settings.limits.client_info_bytes) {
         return reply::refuse_with(id.as_ref(), &error);
     }
-    let answer = endpoint.frontends.initialize(&frontend, params.version).await;
+    let answer = endpoint.frontends.initialize(&frontend, &principal, params.version).await;
     let Some(id) = id else {
         return reply::invalid_request("`initialize` needs an id");
     };

@@ -97,7 +97,7 @@ async fn enter(
         }
         return Err(Box::new(reply));
     }
-    let view = server.map_or(Ok(View::Merged), |name| view_of_server(endpoint, name))?;
+    let view = server.map_or(Ok(View::Merged), |name| view_of_server(endpoint, &principal, name))?;
     match Frontend::of(&principal, view) {
         Some(frontend) => Ok((principal, frontend)),
         None => Err(Box::new(reply::refusal(AccessRefusal::Service))),

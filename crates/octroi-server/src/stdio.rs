@@ -289,7 +289,8 @@ impl StdioClient {
         if let Err(error) = params.check_size(self.endpoint.settings.limits.client_info_bytes) {
             return error_message(Some(id), &error);
         }
-        let answer = self.endpoint.frontends.initialize(&self.frontend, params.version).await;
+        let answer =
+            self.endpoint.frontends.initialize(&self.frontend, &self.principal, params.version).await;
         let session =
             Arc::new(LegacySession::new("stdio", self.frontend.clone(), self.principal.clone(), params));
         let out = self.out.clone();

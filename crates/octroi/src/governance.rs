@@ -3,7 +3,7 @@
 use octroi_core::config::compare::CompleteConfig;
 use octroi_core::config::{Config, Setting};
 use octroi_core::syntax::Origin;
-use octroi_gateway::{ConfiguredAgent, GovernanceSettings, PinSettings, PolicyFile, PolicyLevel};
+use octroi_gateway::{ConfiguredAgent, GovernanceSettings, PinSettings, PolicyFile, PolicyLevel, PoolLimits};
 
 use crate::config::level::{AGENT, FLOOR};
 
@@ -38,6 +38,7 @@ pub(crate) fn settings(config: &CompleteConfig) -> GovernanceSettings {
         policies: policies.collect(),
         wire_name_max: Some(settings.mcp.wire_name_max),
         list_wait: Some(settings.mcp.list_wait),
+        pools: PoolLimits { idle: settings.mcp.pool_idle, max: settings.mcp.max_pools },
         health_retention: settings.mcp.health_retention,
     }
 }

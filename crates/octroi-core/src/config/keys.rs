@@ -240,6 +240,19 @@ pub const MCP: &[Key] = &[
         "How long lists wait for a server that was never seen, counted from its first start; what it offers later is \
         announced. Servers that are remembered are not waited for.",
     ),
+    key(
+        "pool_idle",
+        Kind::Duration,
+        "10m",
+        "How long the table of names of a set of servers is kept that nobody uses; it is made again when it is needed.",
+    ),
+    key(
+        "max_pools",
+        Kind::Count(1),
+        "1000",
+        "How many such tables are kept. Everybody who sees the same servers shares one; beyond the limit, those go \
+        that were unused for longest.",
+    ),
     key("servers", Kind::Tables(ENTRY), "", "The servers.").or(&["clients"]),
 ];
 

@@ -27,6 +27,8 @@ const DEFAULT_BODY_BYTES: usize = 4 << 20;
 const DEFAULT_SESSION_IDLE: Duration = Duration::from_mins(30);
 const DEFAULT_SESSION_RESTORE: Duration = Duration::from_hours(7 * 24);
 const DEFAULT_LIST_WAIT: Duration = Duration::from_millis(1500);
+const DEFAULT_POOL_IDLE: Duration = Duration::from_mins(10);
+const DEFAULT_MAX_POOLS: usize = 1_000;
 const DEFAULT_HEALTH_INTERVAL: Duration = Duration::from_mins(1);
 const DEFAULT_HEALTH_RETENTION: Duration = Duration::from_hours(7 * 24);
 
@@ -74,6 +76,10 @@ pub struct McpSection {
     pub wire_name_max: usize,
     /// How long a list waits for servers that were never seen.
     pub list_wait: Duration,
+    /// How long an unused table of names is kept.
+    pub pool_idle: Duration,
+    /// How many of them are kept.
+    pub max_pools: usize,
 }
 
 /// What a changed file does by itself.
@@ -178,6 +184,8 @@ impl Context<'_> {
             health_retention: reader.duration_or_off("health_retention", Some(DEFAULT_HEALTH_RETENTION)),
             wire_name_max: reader.count("wire_name_max", 24, WIRE_NAME_MAX),
             list_wait: reader.duration("list_wait", DEFAULT_LIST_WAIT),
+            pool_idle: reader.duration("pool_idle", DEFAULT_POOL_IDLE),
+            max_pools: reader.count("max_pools", 1, DEFAULT_MAX_POOLS),
         };
         reader.flag("strict", true);
         (section, reader.settings, reader.log.problems)

@@ -5,9 +5,11 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use octroi_core::ServerKey;
+use octroi_mcp::Method;
 use serde_json::Value;
 
 use super::offer::Tool;
+use super::render::{join, position};
 
 /// The key under which Octroi's own tools are decided, recorded and watched. No server may have this name.
 static OCTROI: LazyLock<ServerKey> = LazyLock::new(ServerKey::octroi);
@@ -29,7 +31,8 @@ pub struct OfferedByOctroi {
 /// The rendered definitions, and the tools as the gates see them.
 #[derive(Debug, Default)]
 pub(crate) struct Builtins {
-    pub(super) definitions: [Vec<Bytes>; 3],
+    /// The entries of each list, separated by commas.
+    lists: [Bytes; 4],
     tools: HashMap<String, Arc<Tool>>,
     reserved: HashSet<String>,
 }
@@ -37,7 +40,7 @@ pub(crate) struct Builtins {
 impl Builtins {
     pub(crate) fn new(offered: &OfferedByOctroi) -> Self {
         let written =
-            |definitions: &[Value]| definitions.iter().map(|value| Bytes::from(value.to_string())).collect();
+            |definitions: &[Value]| join(definitions.iter().map(|value| value.to_string().into_bytes()));
         let tools = offered.tools.iter().filter_map(|definition| {
             let name = definition["name"].as_str()?;
             let tool = Tool::builtin(name, &Self::key().name, Bytes::from(definition.to_string()));
@@ -46,7 +49,12 @@ impl Builtins {
         Self {
             tools: tools.collect(),
             reserved: offered.reserved_names.iter().cloned().collect(),
-            definitions: [&offered.tools, &offered.resources, &offered.templates].map(|list| written(list)),
+            lists: [
+                written(&offered.tools),
+                Bytes::new(),
+                written(&offered.resources),
+                written(&offered.templates),
+            ],
         }
     }
 
@@ -63,6 +71,16 @@ impl Builtins {
     /// Whether the name is reserved, so that no server's tool may have it.
     pub(crate) fn takes(&self, name: &str) -> bool {
         self.tools.contains_key(name) || self.reserved.contains(name)
+    }
+
+    /// All names that no server's tool may have.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().chain(&self.reserved).map(String::as_str)
+    }
+
+    /// The entries of a list, separated by commas.
+    pub(crate) fn entries(&self, list: &Method) -> &Bytes {
+        &self.lists[position(list)]
     }
 
     /// All of Octroi's own tools, by name.

@@ -1,25 +1,22 @@
-//! Everything that all servers offer, as one immutable value.
+//! Everything that all servers offer, as one immutable value. What each principal sees of it is a pool.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_api::{ApiError, ErrorCode};
-use octroi_core::pin::PinKind;
-use octroi_core::policy::ToolPattern;
+use octroi_core::pool::Reach;
 use octroi_core::uri::URI_BYTES_MAX;
-use octroi_core::uri::template::{Steps, TooManySteps};
-use octroi_core::{CanonicalId, ServerKey, ServerName, suggest, uri, wire_name};
-use octroi_mcp::param_header::ParamHeaders;
+use octroi_core::{CanonicalId, Scope, ServerKey, ServerName};
 use octroi_mcp::{Method, RpcError};
 use octroi_upstream::ServerIdentity;
 
-use crate::api_error::{error_for_agent, rpc_error};
-use crate::view::View;
+use crate::api_error::rpc_error;
 
 mod builtins;
 mod fetch;
 mod offer;
+mod published;
 mod readable;
 mod render;
 
@@ -27,192 +24,89 @@ pub(crate) use builtins::Builtins;
 pub use builtins::OfferedByOctroi;
 pub(crate) use fetch::{Item, ListSource, ServerLists, fetch, read_item};
 pub(crate) use offer::{Guard, Offer, Tool, hash_of, unusable_because};
-pub use render::Rendered;
-
-/// How many similar names an error suggests.
-const SIMILAR_MAX: usize = 3;
+pub(crate) use published::{PlainName, hash_of_name};
+pub(crate) use render::{empty as empty_list, result as list_result};
 
 /// A snapshot of all lists. Requests hold it while they run; changes create a new one.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Catalogue {
-    offers: BTreeMap<ServerKey, Arc<Offer>>,
-    tools: HashMap<String, FoundTool>,
-    prompts: HashMap<String, FoundPrompt>,
-    /// Alternative spellings; two entries if a spelling could refer to two tools.
-    aliases: HashMap<String, Vec<String>>,
-    merged: Rendered,
-    of_agents: Rendered,
-    proposing: Rendered,
-    /// The lists of each server alone, rendered when somebody asks for them: few clients do.
-    single: HashMap<ServerKey, OnceLock<Rendered>>,
-    /// Tools under their own names that have arguments in headers; few have.
-    headers: HashMap<ServerKey, HashMap<String, Arc<ParamHeaders>>>,
+    /// By owner, so that a change of one user's server copies nothing of another's.
+    scopes: BTreeMap<Scope, Arc<OffersOfOwner>>,
     builtins: Arc<Builtins>,
+    /// Another one for every snapshot.
+    revision: u64,
 }
 
-/// The prompt that a wire name refers to.
-#[derive(Clone, Debug)]
-pub(crate) struct FoundPrompt {
-    /// The server that offers it.
-    pub(crate) server: ServerKey,
-    /// Its name at the server.
-    pub(crate) name: String,
-}
-
-/// The tool that a wire name refers to.
-#[derive(Clone, Debug)]
-pub(crate) struct FoundTool {
-    /// The server that offers it.
-    pub(crate) server: ServerKey,
-    /// Arguments that are also sent as headers.
-    pub(crate) headers: Arc<ParamHeaders>,
-    /// The tool as the gates see it.
-    pub(crate) tool: Arc<Tool>,
+#[derive(Clone, Debug, Default)]
+struct OffersOfOwner {
+    offers: BTreeMap<ServerName, Arc<Offer>>,
+    /// The revision of the snapshot in which they last changed.
+    revision: u64,
 }
 
 impl Catalogue {
-    /// Merges the lists of all servers.
-    pub(crate) fn new(
-        offers: BTreeMap<ServerKey, Arc<Offer>>,
-        builtins: &Arc<Builtins>,
-        wire_name_max: usize,
-    ) -> Self {
-        let mut catalogue = Self::default();
-        // Quarantined tools have names too: they keep them once accepted, and callers get the reason.
-        // Another spelling of a tool is not the name of another tool: `mcp__fs__read` of the server `mcp`.
-        let spellings: HashSet<String> = offers
-            .iter()
-            .flat_map(|(server, offer)| offer.raw.tools.iter().map(move |item| (server, item)))
-            .flat_map(|(server, item)| wire_name::aliases(server, &item.name))
-            .collect();
-        let is_taken = |name: &str| builtins.takes(name) || spellings.contains(name);
-        let mut tools = named(&offers, |lists| &lists.tools, &is_taken, wire_name_max);
-        let mut prompts = named(&offers, |lists| &lists.prompts, &|_| false, wire_name_max);
-        for (wire, server, item) in &tools {
-            for alias in wire_name::aliases(server, &item.name) {
-                catalogue.aliases.entry(alias).or_default().push(wire.clone());
-            }
-            if let Some(tool) = offers.get(*server).and_then(|offer| offer.tools.get(&item.name)) {
-                let found = FoundTool {
-                    server: (*server).clone(),
-                    headers: Arc::clone(&item.headers),
-                    tool: Arc::clone(tool),
-                };
-                catalogue.tools.insert(wire.clone(), found);
+    /// Without servers.
+    pub(crate) fn new(builtins: &Arc<Builtins>) -> Self {
+        Self { builtins: Arc::clone(builtins), ..Self::default() }
+    }
+
+    /// The next snapshot: with other offers of some servers, and without those that have none any more.
+    pub(crate) fn with(&self, changes: impl IntoIterator<Item = (ServerKey, Option<Arc<Offer>>)>) -> Self {
+        let mut next = Self { revision: self.revision + 1, ..self.clone() };
+        for (key, offer) in changes {
+            let of_owner = Arc::make_mut(next.scopes.entry(key.scope.clone()).or_default());
+            of_owner.revision = next.revision;
+            match offer {
+                Some(offer) => of_owner.offers.insert(key.name, offer),
+                None => of_owner.offers.remove(&key.name),
+            };
+            if of_owner.offers.is_empty() {
+                next.scopes.remove(&key.scope);
             }
         }
-        for (wire, server, item) in &prompts {
-            let found = FoundPrompt { server: (*server).clone(), name: item.name.clone() };
-            catalogue.prompts.insert(wire.clone(), found);
+        next
+    }
+
+    /// The part of it that somebody may learn of.
+    pub(crate) fn within(&self, reach: &Reach) -> Self {
+        let mut part = self.clone();
+        if let Reach::User(user) = reach {
+            part.scopes.retain(|scope, _| match scope {
+                Scope::System => true,
+                Scope::User(owner) => owner == user,
+            });
         }
-        tools.retain(|(_, server, item)| offers[*server].shows_tool(&item.name));
-        prompts.retain(|(_, server, item)| offers[*server].held(PinKind::Prompt, &item.name).is_none());
-        let servers: BTreeMap<ServerKey, Arc<ServerLists>> =
-            offers.iter().map(|(name, offer)| (name.clone(), Arc::clone(&offer.visible))).collect();
-        catalogue.merged = render::merged(&servers, &tools, &prompts);
-        catalogue.proposing = catalogue.merged.with_own(builtins);
-        catalogue.of_agents = catalogue.proposing.without_own_tools();
-        catalogue.single = servers.keys().map(|name| (name.clone(), OnceLock::new())).collect();
-        for (name, lists) in &servers {
-            let with_headers = lists.tools.iter().filter(|item| !item.headers.is_empty());
-            let table = with_headers.map(|item| (item.name.clone(), Arc::clone(&item.headers))).collect();
-            catalogue.headers.insert(name.clone(), table);
-        }
-        catalogue.offers = offers;
-        catalogue.builtins = Arc::clone(builtins);
-        catalogue
+        part
+    }
+
+    /// Another number for every snapshot.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The snapshot in which the offers of an owner last changed; `None` if there are none.
+    pub(crate) fn revision_of(&self, scope: &Scope) -> Option<u64> {
+        self.scopes.get(scope).map(|of_owner| of_owner.revision)
     }
 
     /// The visible lists of one server, if they were ever fetched.
-    pub(crate) fn server(&self, name: &ServerKey) -> Option<&Arc<ServerLists>> {
-        self.offers.get(name).map(|offer| &offer.visible)
+    pub(crate) fn server(&self, key: &ServerKey) -> Option<&Arc<ServerLists>> {
+        self.offer(key).map(|offer| &offer.visible)
     }
 
     /// Everything that one server offers, if it was ever fetched.
-    pub(crate) fn offer(&self, name: &ServerKey) -> Option<&Arc<Offer>> {
-        self.offers.get(name)
+    pub(crate) fn offer(&self, key: &ServerKey) -> Option<&Arc<Offer>> {
+        self.scopes.get(&key.scope)?.offers.get(&key.name)
     }
 
-    pub(crate) fn offers(&self) -> &BTreeMap<ServerKey, Arc<Offer>> {
-        &self.offers
-    }
-
-    /// The rendered lists of all servers.
-    pub fn merged(&self) -> &Rendered {
-        &self.merged
-    }
-
-    /// The rendered lists of all servers, plus what agents can read of their own.
-    pub(crate) fn of_agents(&self) -> &Rendered {
-        &self.of_agents
-    }
-
-    /// The same, plus the tools of agents that may propose policies.
-    pub(crate) fn proposing(&self) -> &Rendered {
-        &self.proposing
-    }
-
-    /// The rendered lists of one server.
-    pub fn single(&self, name: &ServerKey) -> Option<&Rendered> {
-        let lists = self.server(name)?;
-        self.single.get(name).map(|rendered| rendered.get_or_init(|| render::single(lists)))
-    }
-
-    /// How long a list is, without Octroi's own entries.
-    pub(crate) fn n_bytes(&self, view: &View, method: &Method) -> usize {
-        match view {
-            View::Merged => self.merged.n_bytes(method),
-            // Not rendered for that: where it is done depends on the answer.
-            View::Server(name) => self
-                .server(name)
-                .map_or(0, |lists| lists.list(method).iter().map(|item| item.definition.len() + 1).sum()),
-        }
+    /// Everything that all servers offer, by key.
+    pub(crate) fn offers(&self) -> impl Iterator<Item = &Arc<Offer>> {
+        self.scopes.values().flat_map(|of_owner| of_owner.offers.values())
     }
 
     /// Octroi's own tools and resources for agents.
-    pub(crate) fn builtins(&self) -> &Builtins {
+    pub(crate) fn builtins(&self) -> &Arc<Builtins> {
         &self.builtins
-    }
-
-    /// All tools by their wire names, including hidden ones.
-    pub(crate) fn tools(&self) -> impl Iterator<Item = (&str, &FoundTool)> {
-        self.tools.iter().map(|(wire_name, found)| (wire_name.as_str(), found))
-    }
-
-    /// Finds a tool by its wire name or another spelling of it.
-    pub(crate) fn tool(&self, name: &str) -> Result<&FoundTool, RpcError> {
-        if let Some(found) = self.tools.get(name) {
-            return Ok(found);
-        }
-        match self.aliases.get(name).map(Vec::as_slice) {
-            Some([wire]) => self.tools.get(wire).ok_or_else(|| unknown(ErrorCode::ToolNotFound, name, &[])),
-            Some(candidates) => {
-                let message =
-                    format!("`{name}` could mean {}; use one of these names", candidates.join(" or "));
-                Err(error_for_agent(ErrorCode::ToolAmbiguous, message))
-            }
-            None => {
-                let known = self.tools.keys().map(String::as_str);
-                Err(unknown(ErrorCode::ToolNotFound, name, &suggest::nearest(name, known, SIMILAR_MAX)))
-            }
-        }
-    }
-
-    /// Finds a tool by server and name, as rules write it, or by the name that clients use.
-    pub(crate) fn named_tool(&self, name: &str) -> Result<(ServerKey, Arc<Tool>), String> {
-        let literal = ToolPattern::parse(name).and_then(|pattern| pattern.literal());
-        let found = literal.and_then(|(server, own)| {
-            let server = ServerKey::parse(&server)?;
-            let tool = Arc::clone(self.offer(&server)?.tools.get(&own)?);
-            Some((server, tool))
-        });
-        match found {
-            Some(found) => Ok(found),
-            None => match self.tool(name) {
-                Ok(found) => Ok((found.server.clone(), Arc::clone(&found.tool))),
-                Err(error) => Err(error.message),
-            },
-        }
     }
 
     /// The tool with a canonical id, if a server has it.
@@ -224,9 +118,9 @@ impl Catalogue {
     /// Why a decided tool must not be called any more: the server's current definition is not the one that
     /// was decided about.
     pub(crate) fn withdrawn(&self, server: &ServerKey, tool: &Tool) -> Option<String> {
-        let offer = self.offers.get(server)?;
+        let offer = self.offer(server)?;
         let name = &*tool.descriptor.name;
-        if let Some(reason) = offer.held(PinKind::Tool, name) {
+        if let Some(reason) = offer.held(octroi_core::pin::PinKind::Tool, name) {
             return Some(reason.to_owned());
         }
         match offer.tools.get(name) {
@@ -236,69 +130,17 @@ impl Catalogue {
         }
     }
 
-    /// The arguments of a server's tool that are also sent as headers, by its own name.
-    pub(crate) fn own_headers(&self, server: &ServerKey, tool: &str) -> Option<&Arc<ParamHeaders>> {
-        self.headers.get(server)?.get(tool)
-    }
-
-    /// Finds a prompt by its wire name.
-    pub(crate) fn prompt(&self, name: &str) -> Result<&FoundPrompt, RpcError> {
-        self.prompts.get(name).ok_or_else(|| unknown(ErrorCode::PromptNotFound, name, &[]))
-    }
-
-    /// All tools, each with the text of its server's key: servers of two owners may have one name.
-    pub(crate) fn tool_names(&self) -> Vec<(String, &str)> {
+    /// The tools that may stand beside those of a server in a list, each with the text of its server's key: what
+    /// everybody shares, and what the owner of the server has.
+    pub(crate) fn tool_names_beside(&self, server: &ServerKey) -> Vec<(String, &str)> {
+        let scopes: HashSet<&Scope> = [&Scope::System, &server.scope].into();
+        let of_owners = scopes.into_iter().filter_map(|scope| self.scopes.get(scope));
         let mut names = Vec::new();
-        for (server, offer) in &self.offers {
-            names.extend(offer.raw.tools.iter().map(|tool| (server.to_string(), tool.name.as_str())));
+        for offer in of_owners.flat_map(|of_owner| of_owner.offers.values()) {
+            let key = offer.key().to_string();
+            names.extend(offer.raw.tools.iter().map(|tool| (key.clone(), tool.name.as_str())));
         }
         names
-    }
-
-    /// The server that a bare name stands for: the one that everybody shares, else the only one of this name.
-    pub(crate) fn server_named(&self, name: &ServerName) -> Option<&ServerKey> {
-        if let Some((shared, _)) = self.offers.get_key_value(&ServerKey::system(name.clone())) {
-            return Some(shared);
-        }
-        let mut of_users = self.offers.keys().filter(|key| key.name == *name);
-        let first = of_users.next()?;
-        // Of several, none is meant more than the others.
-        of_users.next().is_none().then_some(first)
-    }
-
-    /// Finds the server of a resource and the server's own URI: by the published form, or by the
-    /// server's own form where exactly one server has it. Links inside results use the latter.
-    pub fn resource(&self, published: &str) -> Result<(ServerKey, String), RpcError> {
-        if let Some((server, own)) = uri::resolve(published)
-            && let Ok(name) = ServerName::parse(server)
-            && let Some(server) = self.server_named(&name)
-        {
-            return Ok((server.clone(), own));
-        }
-        let mut steps = Steps::for_one_uri();
-        let mut owners: Vec<&ServerKey> = Vec::new();
-        for (name, offer) in &self.offers {
-            let has = offer.has_resource(published, &mut steps).map_err(|TooManySteps| {
-                RpcError::invalid_params(
-                    "the URI takes too long to compare with the templates of all servers; use the form that the list shows",
-                )
-            })?;
-            if has {
-                owners.push(name);
-            }
-        }
-        match owners[..] {
-            [server] => Ok((server.clone(), published.to_owned())),
-            [] => Err(unknown_resource(published)),
-            _ => {
-                let forms: Vec<String> =
-                    owners.iter().map(|server| uri::publish(&server.name, published)).collect();
-                Err(RpcError::invalid_params(format!(
-                    "`{published}` is offered by several servers: {}",
-                    forms.join(", ")
-                )))
-            }
-        }
     }
 }
 
@@ -317,32 +159,6 @@ pub(crate) fn check_length(uri: &str) -> Result<(), RpcError> {
     }
     let message = format!("the URI has {} bytes, the limit is {URI_BYTES_MAX}", uri.len());
     Err(RpcError::invalid_params(message))
-}
-
-fn unknown(code: ErrorCode, name: &str, similar: &[&str]) -> RpcError {
-    let what = if code == ErrorCode::ToolNotFound { "tool" } else { "prompt" };
-    let mut message = format!("unknown {what} `{name}`");
-    if !similar.is_empty() {
-        message = format!("{message}; did you mean {}?", similar.join(" or "));
-    }
-    error_for_agent(code, message)
-}
-
-/// Items of all servers with their wire names, in a stable order.
-fn named<'a>(
-    offers: &'a BTreeMap<ServerKey, Arc<Offer>>,
-    list: impl Fn(&'a ServerLists) -> &'a Vec<Item>,
-    is_taken: &dyn Fn(&str) -> bool,
-    max: usize,
-) -> Vec<(String, &'a ServerKey, &'a Item)> {
-    let items: Vec<(&ServerKey, &Item)> = offers
-        .iter()
-        .flat_map(|(name, offer)| list(&offer.raw).iter().map(move |item| (name, item)))
-        .collect();
-    let keys: Vec<(&ServerKey, &str)> =
-        items.iter().map(|(server, item)| (*server, item.name.as_str())).collect();
-    let names = wire_name::assign(&keys, is_taken, max);
-    names.into_iter().zip(items).map(|(wire, (server, item))| (wire, server, item)).collect()
 }
 
 /// The capabilities and description of the gateway, for one view.
@@ -368,6 +184,15 @@ impl ViewProfile {
 pub(crate) const LISTS: [Method; 4] =
     [Method::ToolsList, Method::PromptsList, Method::ResourcesList, Method::TemplatesList];
 
+/// The notification that a list changed.
+pub(crate) fn notification_of(list: &Method) -> Method {
+    match list {
+        Method::PromptsList => Method::PromptsChanged,
+        Method::ResourcesList | Method::TemplatesList => Method::ResourcesChanged,
+        _ => Method::ToolsChanged,
+    }
+}
+
 /// The error for a resource that nobody offers.
 pub(crate) fn unknown_resource(uri: &str) -> RpcError {
     let error = ApiError::new(ErrorCode::ResourceNotFound, format!("unknown resource `{uri}`")).for_agent();
@@ -375,4 +200,4 @@ pub(crate) fn unknown_resource(uri: &str) -> RpcError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

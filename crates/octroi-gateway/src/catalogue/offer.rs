@@ -16,12 +16,15 @@ use octroi_core::tool::{Annotations, Risk, SideEffects, Source, ToolDescriptor, 
 use octroi_core::trust::Trust;
 use octroi_core::uri::URI_BYTES_MAX;
 use octroi_core::uri::template::{Steps, TooManySteps};
-use octroi_core::{CanonicalId, ServerName, suggest, visible};
+use octroi_core::{CanonicalId, ServerKey, ServerName, suggest, visible};
 use octroi_mcp::json::{self, Edit, Span};
+use octroi_mcp::param_header::ParamHeaders;
 use serde_json::Value;
 use tracing::warn;
 
+use super::LISTS;
 use super::fetch::{Item, ServerLists};
+use super::published::{PlainNames, RenderedLists};
 use super::readable::{Readability, Readable};
 
 /// Compiling a schema in a definition of this size may take more than a millisecond.
@@ -48,6 +51,15 @@ pub(crate) struct Offer {
     rules: Arc<Vec<InferenceRule>>,
     /// The entry of the server that was applied.
     spec: ServerSpec,
+    /// All tools, in the order of the list.
+    pub(super) in_order: Box<[Arc<Tool>]>,
+    /// The plain wire names of tools and prompts.
+    pub(crate) names: PlainNames,
+    /// Arguments that are also sent as headers, by the tool's own name; few have any.
+    headers: HashMap<String, Arc<ParamHeaders>>,
+    pub(super) rendered: RenderedLists,
+    /// About how long each list is.
+    pub(super) n_bytes: [usize; 4],
 }
 
 /// A tool as the gates see it.
@@ -125,7 +137,16 @@ impl Offer {
         }
         let strays = strays(&raw, spec);
         let readable = Readable::of(&visible, &held);
+        let in_order = raw.tools.iter().filter_map(|item| tools.get(&item.name)).map(Arc::clone).collect();
+        let with_headers = raw.tools.iter().filter(|item| !item.headers.is_empty());
+        let headers = with_headers.map(|item| (item.name.clone(), Arc::clone(&item.headers))).collect();
+        let n_bytes = |list: &Vec<Item>| list.iter().map(|item| item.definition.len() + 1).sum();
         Self {
+            in_order,
+            names: PlainNames::of(&spec.key, &raw),
+            headers,
+            rendered: RenderedLists::default(),
+            n_bytes: LISTS.map(|list| n_bytes(visible.list(&list))),
             readable,
             raw,
             visible: Arc::new(visible),
@@ -136,6 +157,25 @@ impl Offer {
             rules: Arc::clone(rules),
             spec: spec.clone(),
         }
+    }
+
+    /// The server's key.
+    pub(crate) fn key(&self) -> &ServerKey {
+        &self.spec.key
+    }
+
+    /// The tool at this place of the list.
+    pub(crate) fn tool_at(&self, position: usize) -> Option<&Arc<Tool>> {
+        self.in_order.get(position)
+    }
+
+    /// The arguments of a tool that are also sent as headers.
+    pub(crate) fn headers_of(&self, tool: &str) -> Arc<ParamHeaders> {
+        // Few servers have any, so most calls do not even look.
+        if self.headers.is_empty() {
+            return Arc::default();
+        }
+        self.headers.get(tool).map(Arc::clone).unwrap_or_default()
     }
 
     /// Whether it was made of the same as these lists, whose entries are known to be the same.
@@ -166,6 +206,11 @@ impl Offer {
     /// Whether clients see this tool.
     pub(crate) fn shows_tool(&self, name: &str) -> bool {
         !self.hidden.contains(name)
+    }
+
+    /// Whether clients see this prompt.
+    pub(crate) fn shows_prompt(&self, name: &str) -> bool {
+        self.held(PinKind::Prompt, name).is_none()
     }
 
     /// Whether a resource with this URI is visible or could come from a visible template.

@@ -1,64 +1,20 @@
-//! Rendered lists: their entries are serialized once per change and not once per request.
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
+//! Rendering lists: the entries of one server are serialized once per change, and not for every pool or request.
 
 use bytes::Bytes;
-use octroi_core::{ServerKey, uri};
+use octroi_core::{ServerKey, ServerName, uri};
 use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::{Era, Method};
 use serde_json::Value;
 
-use super::builtins::Builtins;
-use super::fetch::{Item, ServerLists};
+use super::fetch::Item;
 
 /// How long a client may cache a list. Changes are announced by notifications; this is for clients that
 /// do not subscribe.
 const TTL_MS: u64 = 60_000;
 
-/// The four lists, ready to be sent. Lists can be large, so what differs between clients is not kept: the era
-/// decides about a few words around the entries.
-#[derive(Clone, Debug, Default)]
-pub struct Rendered {
-    /// The entries of each list, separated by commas.
-    lists: [Bytes; 4],
-    /// Octroi's own entries, which come first.
-    own: [Bytes; 4],
-}
-
-impl Rendered {
-    /// The result of a list request, as JSON text.
-    pub fn result(&self, method: &Method, era: Era) -> Bytes {
-        let position = position(method);
-        write(method, era, [&self.own[position], &self.lists[position]])
-    }
-
-    /// How long a list is, without Octroi's own entries.
-    pub(super) fn n_bytes(&self, method: &Method) -> usize {
-        self.lists[position(method)].len()
-    }
-
-    /// The same with Octroi's own tools and resources.
-    pub(super) fn with_own(&self, builtins: &Builtins) -> Self {
-        let [tools, resources, templates] = &builtins.definitions;
-        let own = [join(tools), Bytes::new(), join(resources), join(templates)];
-        Self { lists: self.lists.clone(), own }
-    }
-
-    /// The same without Octroi's own tools.
-    pub(super) fn without_own_tools(&self) -> Self {
-        let [_, prompts, resources, templates] = self.own.clone();
-        Self { lists: self.lists.clone(), own: [Bytes::new(), prompts, resources, templates] }
-    }
-
-    fn of(lists: [Bytes; 4]) -> Self {
-        Self { lists, own: Default::default() }
-    }
-}
-
 /// The entries, separated by commas. Each is written before the next one is made: thousands of small pieces between
 /// what lasts would keep memory from being given back.
-fn join(items: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Bytes {
+pub(super) fn join(items: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Bytes {
     let mut joined = Vec::new();
     for item in items {
         if !joined.is_empty() {
@@ -70,7 +26,7 @@ fn join(items: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Bytes {
     Bytes::from(joined)
 }
 
-fn position(method: &Method) -> usize {
+pub(super) fn position(method: &Method) -> usize {
     match method {
         Method::PromptsList => 1,
         Method::ResourcesList => 2,
@@ -99,8 +55,9 @@ pub(crate) fn empty(method: &Method, era: Era) -> Bytes {
     })
 }
 
-fn write(method: &Method, era: Era, parts: [&Bytes; 2]) -> Bytes {
-    if parts.iter().all(|part| part.is_empty()) {
+/// The result of a list request, as JSON text, with the entries of several sources.
+pub(crate) fn result(method: &Method, era: Era, parts: &[Bytes]) -> Bytes {
+    if parts.iter().all(Bytes::is_empty) {
         return empty(method, era);
     }
     let size: usize = parts.iter().map(|part| part.len() + 1).sum();
@@ -110,7 +67,7 @@ fn write(method: &Method, era: Era, parts: [&Bytes; 2]) -> Bytes {
         out.extend_from_slice(br#""resultType":"complete","#);
     }
     out.extend_from_slice(format!(r#""{}":["#, member(method)).as_bytes());
-    for (index, part) in parts.into_iter().filter(|part| !part.is_empty()).enumerate() {
+    for (index, part) in parts.iter().filter(|part| !part.is_empty()).enumerate() {
         if index > 0 {
             out.push(b',');
         }
@@ -124,45 +81,21 @@ fn write(method: &Method, era: Era, parts: [&Bytes; 2]) -> Bytes {
     Bytes::from(out)
 }
 
-/// The lists of one server under its own names: definitions are forwarded unchanged.
-pub(super) fn single(lists: &ServerLists) -> Rendered {
-    let plain = |items: &[Item]| join(items.iter().map(|item| &item.definition));
-    Rendered::of([
-        plain(&lists.tools),
-        plain(&lists.prompts),
-        plain(&lists.resources),
-        plain(&lists.templates),
-    ])
+/// A prompt under its wire name.
+pub(super) fn prompt(wire: &str, item: &Item) -> Vec<u8> {
+    json::rewrite(&item.definition, &[Edit::Set("name", json::quote(wire).as_bytes())])
 }
 
-/// The lists of all servers, under names with a server prefix.
-pub(super) fn merged(
-    servers: &BTreeMap<ServerKey, Arc<ServerLists>>,
-    tools: &[(String, &ServerKey, &Item)],
-    prompts: &[(String, &ServerKey, &Item)],
-) -> Rendered {
-    let published = |list: fn(&ServerLists) -> &Vec<Item>, key: &'static str| {
-        let items =
-            servers.iter().flat_map(|(server, lists)| list(lists).iter().map(move |item| (server, item)));
-        join(items.map(|(server, item)| {
-            let uri = json::quote(&uri::publish(&server.name, &item.name));
-            json::rewrite(&item.definition, &[Edit::Set(key, uri.as_bytes())])
-        }))
-    };
-    let named = |(wire, _, item): &(String, &ServerKey, &Item)| {
-        json::rewrite(&item.definition, &[Edit::Set("name", json::quote(wire).as_bytes())])
-    };
-    Rendered::of([
-        join(tools.iter().map(|(wire, server, item)| tool(wire, server, item))),
-        join(prompts.iter().map(named)),
-        published(|lists| &lists.resources, "uri"),
-        published(|lists| &lists.templates, "uriTemplate"),
-    ])
+/// A resource or a template under its published URI.
+pub(super) fn published(list: &Method, server: &ServerName, item: &Item) -> Vec<u8> {
+    let key = if *list == Method::TemplatesList { "uriTemplate" } else { "uri" };
+    let uri = json::quote(&uri::publish(server, &item.name));
+    json::rewrite(&item.definition, &[Edit::Set(key, uri.as_bytes())])
 }
 
 /// A tool under its wire name. A missing description gets one that names the tool, and the URI of its UI
 /// resource is published like in the resource list.
-fn tool(wire: &str, server: &ServerKey, item: &Item) -> Vec<u8> {
+pub(super) fn tool(wire: &str, server: &ServerKey, item: &Item) -> Vec<u8> {
     let name = json::quote(wire);
     let mut edits = vec![Edit::Set("name", name.as_bytes())];
     let description = json::quote(&format!("Tool `{}` of server `{server}`", item.name));

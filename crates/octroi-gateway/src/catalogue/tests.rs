@@ -2,13 +2,11 @@ use std::collections::BTreeSet;
 
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_mcp::{Era, Version};
-use serde_json::Value;
-
 use serde_json::json;
 
 use super::*;
 
-fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLists> {
+pub(crate) fn lists(tools: &[&str], resources: &[&str], templates: &[&str]) -> Arc<ServerLists> {
     let item = |key: &str, name: &str| {
         let definition = Bytes::from(format!(r#"{{"{key}":"{name}","x":12345678901234567890123}}"#));
         Item::new(name.to_owned(), definition, Arc::default())
@@ -55,7 +53,7 @@ impl Guard for Holds {
     }
 }
 
-fn offer(name: &str, lists: &Arc<ServerLists>) -> Arc<Offer> {
+pub(crate) fn offer(name: &str, lists: &Arc<ServerLists>) -> Arc<Offer> {
     guarded_offer(name, lists, &NoGuard)
 }
 
@@ -93,59 +91,41 @@ fn only_what_is_different_is_judged_again() {
     assert!(!is_same(&before, &checked), "its schema was checked for the first time");
 }
 
-fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {
-    let servers =
-        servers.iter().map(|(name, lists)| (ServerKey::parse(name).unwrap(), offer(name, lists))).collect();
-    Catalogue::new(servers, &Arc::default(), 64)
+pub(crate) fn catalogue(servers: &[(&str, Arc<ServerLists>)]) -> Catalogue {
+    let offers =
+        servers.iter().map(|(name, lists)| (ServerKey::parse(name).unwrap(), Some(offer(name, lists))));
+    Catalogue::new(&Arc::default()).with(offers)
+}
+
+/// A change of one owner's server leaves what another owner has untouched.
+#[test]
+fn each_owner_has_a_revision() {
+    let before =
+        catalogue(&[("files", lists(&["read"], &[], &[])), ("ana/notes", lists(&["add"], &[], &[]))]);
+    let key = ServerKey::parse("bob/notes").unwrap();
+    let after = before.with([(key.clone(), Some(offer("bob/notes", &lists(&["add"], &[], &[]))))]);
+    let ana = Scope::User("ana".into());
+    assert_eq!(before.revision_of(&ana), after.revision_of(&ana));
+    assert_eq!(before.revision_of(&Scope::System), after.revision_of(&Scope::System));
+    assert_eq!((before.revision_of(&key.scope), before.offers().count()), (None, 2));
+    let gone = after.with([(key.clone(), None)]);
+    assert_eq!((gone.revision_of(&key.scope), gone.offers().count()), (None, 2));
+    assert!(after.revision_of(&key.scope).is_some() && before.revision() < gone.revision());
 }
 
 #[test]
-fn tools_are_found_by_wire_name_and_alias_and_never_by_splitting() {
-    let catalogue =
-        catalogue(&[("git", lists(&["hub_x", "y"], &[], &[])), ("git_hub", lists(&["z"], &[], &[]))]);
-    for (name, expected) in [
-        ("git_y", Some(("git", "y".to_owned()))),
-        ("mcp:git:y", Some(("git", "y".to_owned()))),
-        ("git.y", Some(("git", "y".to_owned()))),
-        ("git__y", Some(("git", "y".to_owned()))),
-        ("mcp__git__y", Some(("git", "y".to_owned()))),
-        ("git_hub_x", Some(("git", "hub_x".to_owned()))),
-        ("git_hub_z", Some(("git_hub", "z".to_owned()))),
-        ("git_hub_y", None),
-        ("y", None),
+fn definitions_are_compared_with_those_that_may_stand_beside_them() {
+    let lists = lists(&["add"], &[], &[]);
+    let all = ["files", "ana/notes", "ana/todo", "bob/notes"].map(|key| (key, Arc::clone(&lists)));
+    let catalogue = catalogue(&all);
+    for (server, expected) in [
+        ("files", &["files"][..]),
+        ("ana/notes", &["ana/notes", "ana/todo", "files"]),
+        ("bob/notes", &["bob/notes", "files"]),
     ] {
-        let found = catalogue
-            .tool(name)
-            .ok()
-            .map(|found| (found.server.name.as_str(), found.tool.descriptor.name.to_string()));
-        assert_eq!(found, expected, "{name}");
-    }
-}
-
-#[test]
-fn an_unknown_tool_gets_a_suggestion() {
-    let catalogue = catalogue(&[("fs", lists(&["read_file"], &[], &[]))]);
-    let error = catalogue.tool("fs_read_fil").unwrap_err();
-    assert_eq!(error.message, "unknown tool `fs_read_fil`; did you mean fs_read_file?");
-}
-
-#[test]
-fn resources_are_found_by_both_forms() {
-    let catalogue = catalogue(&[
-        ("a", lists(&[], &["x://one", "x://both"], &["t://item/{id}/data"])),
-        ("b", lists(&[], &["x://both"], &[])),
-    ]);
-    for (uri, expected) in [
-        ("x://a/one", Some(("a", "x://one"))),
-        ("x://b/whatever", Some(("b", "x://whatever"))),
-        ("x://one", Some(("a", "x://one"))),
-        ("t://item/5/data", Some(("a", "t://item/5/data"))),
-        ("x://both", None),
-        ("x://none", None),
-    ] {
-        let found = catalogue.resource(uri).ok();
-        let found = found.as_ref().map(|(server, own)| (server.name.as_str(), own.as_str()));
-        assert_eq!(found, expected, "{uri}");
+        let found = catalogue.tool_names_beside(&ServerKey::parse(server).unwrap());
+        let found: BTreeSet<&str> = found.iter().map(|(server, _)| server.as_str()).collect();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), expected, "{server}");
     }
 }
 
@@ -182,45 +162,5 @@ fn a_wide_template_does_not_release_what_is_quarantined() {
         ("file:///b/in%00/four", true),
     ] {
         assert_eq!(offer.held_resource(uri).is_some(), is_held, "{uri}");
-    }
-}
-
-#[test]
-fn lists_keep_what_they_do_not_change() {
-    let catalogue = catalogue(&[("s", lists(&["t"], &["x://r"], &[]))]);
-    let server = ServerKey::parse("s").unwrap();
-    let modern = catalogue.merged().result(&Method::ToolsList, Era::Modern);
-    assert_eq!(
-        modern,
-        r#"{"resultType":"complete","tools":[{"name":"s_t","x":12345678901234567890123,"description":"Tool `t` of server `s`"}],"ttlMs":60000,"cacheScope":"private"}"#
-    );
-    let own = catalogue.single(&server).unwrap().result(&Method::ToolsList, Era::Legacy);
-    assert_eq!(own, r#"{"tools":[{"name":"t","x":12345678901234567890123}]}"#);
-    let resources: Value =
-        serde_json::from_slice(&catalogue.merged().result(&Method::ResourcesList, Era::Legacy)).unwrap();
-    assert_eq!(resources["resources"][0]["uri"], "x://s/r");
-}
-
-/// Servers of two owners may have one name. The bare name then stands for the shared one, or for none.
-#[test]
-fn two_servers_of_one_name_are_kept_apart() {
-    let name = ServerName::parse("notes").unwrap();
-    for (keys, expected) in [
-        (&["ana/notes", "bob/notes"][..], None),
-        (&["ana/notes", "files"], Some("ana/notes")),
-        (&["ana/notes", "bob/notes", "notes"], Some("notes")),
-        (&["files"], None),
-    ] {
-        let servers: Vec<_> = keys.iter().map(|key| (*key, lists(&["add"], &[key], &[]))).collect();
-        let catalogue = catalogue(&servers);
-        let found = catalogue.server_named(&name).map(ToString::to_string);
-        assert_eq!(found.as_deref(), expected, "{keys:?}");
-        let resolved = catalogue.resource("octroi-uri://notes/urn:x").ok();
-        let resolved = resolved.map(|(server, own)| (server.to_string(), own));
-        assert_eq!(resolved, expected.map(|key| (key.to_owned(), "urn:x".to_owned())), "{keys:?}");
-        let names: Vec<String> =
-            catalogue.tool_names().into_iter().map(|(server, tool)| format!("{server}.{tool}")).collect();
-        let expected: Vec<String> = keys.iter().map(|key| format!("{key}.add")).collect();
-        assert_eq!(names.iter().collect::<BTreeSet<_>>(), expected.iter().collect(), "{keys:?}");
     }
 }

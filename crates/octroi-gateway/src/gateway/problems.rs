@@ -53,18 +53,18 @@ impl Gateway {
     /// Sets the changes of the configuration that wait for a person.
     pub fn set_waiting_changes(&self, waiting: WaitingChanges) {
         self.problems.waiting.store(Arc::new(waiting));
-        self.servers.announce();
+        self.servers.announce_problems();
     }
 
     /// Sets why a new certificate for clients is not in use, if it is not.
     pub fn set_certificate_problem(&self, problem: Option<String>) {
         self.problems.certificate.store(problem.map(Arc::new));
-        self.servers.announce();
+        self.servers.announce_problems();
     }
 
     /// Sets the problems of the configuration.
     pub fn set_problems(&self, problems: Vec<String>) {
         self.problems.configuration.store(Arc::new(problems));
-        self.servers.announce();
+        self.servers.announce_problems();
     }
 }

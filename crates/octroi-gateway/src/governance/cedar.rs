@@ -44,7 +44,6 @@ fn complaint(line: usize, message: String) -> Complaint {
 pub(super) fn schema(catalogue: &Catalogue) -> Result<octroi_cedar::Schema, octroi_cedar::SchemaError> {
     let tools: Vec<(&ToolDescriptor, Vec<String>, Value)> = catalogue
         .offers()
-        .values()
         .flat_map(|offer| offer.tools.values())
         .map(|tool| {
             let effects = tool.descriptor.side_effects.iter().map(str::to_owned).collect();

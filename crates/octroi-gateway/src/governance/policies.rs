@@ -9,6 +9,7 @@ use octroi_core::facts::Facts;
 use octroi_core::policy::{
     CheckContext, Complaint, Document, Level, Policies, Policy, PolicyVerdict, Program, Tested,
 };
+use octroi_core::pool::Reach;
 use octroi_core::tool::infer::{self, infer};
 use octroi_core::tool::{Annotations, Risk, Source, ToolDescriptor};
 use octroi_core::{CanonicalId, ServerKey};
@@ -16,7 +17,7 @@ use octroi_store::{PolicyDraft, PolicyLevel, PolicyRecord, StoreError};
 use serde_json::Value;
 
 use super::{Governance, cedar};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Offer};
 use crate::policy_error::PolicyError;
 use crate::subscriptions::Subscriber;
 
@@ -50,45 +51,58 @@ pub fn level_of(level: &PolicyLevel) -> Level {
 }
 
 impl Governance {
-    /// All complaints that prevent this policy from becoming active.
-    pub async fn check_policy(self: &Arc<Self>, level: Level, source: &str) -> Vec<Complaint> {
+    /// All complaints that prevent this policy from becoming active. They name nothing beyond the reach of who is told.
+    pub async fn check_policy(self: &Arc<Self>, level: Level, source: &str, reach: Reach) -> Vec<Complaint> {
         let source = source.to_owned();
-        let check = move |governance: &Self| match governance.compile(&source, 0) {
-            Err(complaints) => complaints,
-            Ok(policy) => governance.with_known(|known| policy.check(level, known)),
+        let check = move |governance: &Self| {
+            let catalogue = governance.catalogue.load().within(&reach);
+            match compile(&source, 0, &catalogue) {
+                Err(complaints) => complaints,
+                Ok(policy) => governance.with_known(&catalogue, &reach, |known| policy.check(level, known)),
+            }
         };
         self.elsewhere("policy-check", check).await
     }
 
     /// Parses a policy and compiles its program for the current tools.
     pub(crate) fn compile(&self, source: &str, version: u64) -> Result<Policy, Vec<Complaint>> {
-        let document = Document::parse(source)?;
-        let program = match &document.cedar {
-            None => None,
-            Some(text) => Some(cedar::compile(text, document.cedar_line, &self.catalogue.load())?),
-        };
-        Ok(Policy { document, program, version })
+        compile(source, version, &self.catalogue.load())
+    }
+
+    /// Of which servers a policy of this level may speak: an agent's of those that its owner has.
+    pub(crate) fn reach_of(&self, level: &PolicyLevel) -> Reach {
+        level.agent().map_or(Reach::All, |agent| Reach::User(self.identity.owner_of(agent)))
     }
 
     /// Runs the tests in a policy.
-    pub async fn test_policy(self: &Arc<Self>, source: &str) -> Result<Vec<Tested>, Vec<Complaint>> {
+    pub async fn test_policy(
+        self: &Arc<Self>,
+        source: &str,
+        reach: Reach,
+    ) -> Result<Vec<Tested>, Vec<Complaint>> {
         let source = source.to_owned();
         let test = move |governance: &Self| {
-            let policy = governance.compile(&source, 0)?;
-            Ok(governance.with_known(|known| policy.run_tests(known)))
+            let catalogue = governance.catalogue.load().within(&reach);
+            let policy = compile(&source, 0, &catalogue)?;
+            Ok(governance.with_known(&catalogue, &reach, |known| policy.run_tests(known)))
         };
         self.elsewhere("policy-test", test).await
     }
 
-    /// Runs a check with the current tools and servers.
-    fn with_known<T>(&self, check: impl FnOnce(&CheckContext<'_>) -> T) -> T {
-        let catalogue = self.catalogue.load();
-        let tools: Vec<ToolDescriptor> = catalogue
-            .offers()
-            .values()
-            .flat_map(|offer| offer.tools.values().map(|tool| tool.descriptor.clone()))
-            .collect();
+    /// Runs a check with these tools, and the servers within reach.
+    fn with_known<T>(
+        &self,
+        catalogue: &Catalogue,
+        reach: &Reach,
+        check: impl FnOnce(&CheckContext<'_>) -> T,
+    ) -> T {
+        let of_offer = |offer: &Arc<Offer>| -> Vec<ToolDescriptor> {
+            offer.tools.values().map(|tool| tool.descriptor.clone()).collect()
+        };
+        let tools: Vec<ToolDescriptor> = catalogue.offers().flat_map(of_offer).collect();
         let servers = self.servers.load();
+        let servers: Vec<String> =
+            servers.iter().filter(|key| reach.includes(key)).map(ToString::to_string).collect();
         let facts = |arguments: &Value| Facts::of(arguments, arguments.to_string().len() as u64, None);
         let now_ms = self.now_ms();
         let known =
@@ -96,10 +110,11 @@ impl Governance {
         check(&known)
     }
 
-    /// The Cedar schema for the current tools.
-    pub async fn policy_schema(self: &Arc<Self>) -> Result<String, octroi_cedar::SchemaError> {
-        let schema = |governance: &Self| {
-            cedar::schema(&governance.catalogue.load()).map(|schema| schema.to_text().to_owned())
+    /// The Cedar schema for the current tools within reach.
+    pub async fn policy_schema(self: &Arc<Self>, reach: Reach) -> Result<String, octroi_cedar::SchemaError> {
+        let schema = move |governance: &Self| {
+            cedar::schema(&governance.catalogue.load().within(&reach))
+                .map(|schema| schema.to_text().to_owned())
         };
         self.elsewhere("policy-schema", schema).await
     }
@@ -109,7 +124,8 @@ impl Governance {
         if let Some(file) = self.policy_file(&draft.level) {
             return Err(PolicyError::InFile(file));
         }
-        let complaints = self.check_policy(level_of(&draft.level), &draft.source).await;
+        let complaints =
+            self.check_policy(level_of(&draft.level), &draft.source, self.reach_of(&draft.level)).await;
         if complaints.is_empty() { Ok(()) } else { Err(PolicyError::Unusable(complaints)) }
     }
 
@@ -213,7 +229,7 @@ impl Governance {
     fn announce_policies(&self, before: &Policies) {
         let now = self.policies.load();
         let version = |policies: &Policies, agent: &str| policies.agents.get(agent).map(|own| own.version);
-        let is_meant = |subscriber: &Subscriber| match &subscriber.agent {
+        let is_meant = |subscriber: &Subscriber| match subscriber.principal.agent_id() {
             Some(agent) => version(before, agent) != version(&now, agent),
             None => true,
         };
@@ -240,6 +256,15 @@ impl Governance {
             }
         });
     }
+}
+
+fn compile(source: &str, version: u64, catalogue: &Catalogue) -> Result<Policy, Vec<Complaint>> {
+    let document = Document::parse(source)?;
+    let program = match &document.cedar {
+        None => None,
+        Some(text) => Some(cedar::compile(text, document.cedar_line, catalogue)?),
+    };
+    Ok(Policy { document, program, version })
 }
 
 fn renewed(policy: &Policy, catalogue: &Catalogue) -> Policy {

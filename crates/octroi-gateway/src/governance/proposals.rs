@@ -84,7 +84,7 @@ impl Governance {
         if waiting.len() >= WAITING_MAX {
             return Err(PolicyError::TooMany(WAITING_MAX));
         }
-        let complaints = self.check_policy(Level::Agent, source).await;
+        let complaints = self.check_policy(Level::Agent, source, self.reach_of(&level)).await;
         let draft = PolicyDraft {
             level,
             language: "rules".to_owned(),
@@ -135,7 +135,8 @@ impl Governance {
             return Err(PolicyError::InFile(file));
         }
         // Servers and tools may have changed since it was made.
-        let complaints = self.check_policy(level_of(&proposal.draft.level), &proposal.draft.source).await;
+        let (level, source) = (&proposal.draft.level, &proposal.draft.source);
+        let complaints = self.check_policy(level_of(level), source, self.reach_of(level)).await;
         if !complaints.is_empty() {
             return Err(PolicyError::Unusable(complaints));
         }

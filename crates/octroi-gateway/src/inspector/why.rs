@@ -67,24 +67,27 @@ pub struct InForce {
 impl Inspector {
     /// The context of an agent, or of a caller that is not one.
     pub fn agent_context(&self, agent: Option<&str>) -> Arc<AgentContext> {
-        self.governance.context(&hypothetical_principal(agent))
+        self.governance.context(&hypothetical_principal(agent, BUILT_IN_ADMIN))
     }
 
     /// Explains the decision about a call of an agent, or of a person if none is named. The tool may be
-    /// written in any form that rules and clients use.
+    /// written in any form that rules and clients use; it is found as the agent's owner finds it, or the reader.
     pub async fn why(
         &self,
+        reader: &Principal,
         agent: Option<&str>,
         tool: &str,
         arguments: &Value,
         mode: Option<Mode>,
     ) -> Result<Explanation, String> {
-        let catalogue = self.registry.catalogue();
-        let (server, tool) = catalogue.named_tool(tool)?;
+        let owner =
+            agent.map_or_else(|| Arc::clone(reader.user()), |id| self.governance.identity().owner_of(id));
+        let (offer, tool) = self.pools.named_tool(reader, &owner, tool)?;
+        let server = offer.key();
         let upstream =
-            self.servers.upstream(&server).ok_or_else(|| format!("there is no server `{server}`"))?;
+            self.servers.upstream(server).ok_or_else(|| format!("there is no server `{server}`"))?;
         let now_ms = self.now_ms();
-        let principal = hypothetical_principal(agent);
+        let principal = hypothetical_principal(agent, &owner);
         let mut context = AgentContext::clone(&self.governance.context(&principal));
         context.mode = mode.unwrap_or(context.mode);
         let text = arguments.to_string();
@@ -95,9 +98,9 @@ impl Inspector {
         let exceeded = self.governance.exceeded_quota(subject, now_ms);
         let paused = self.governance.paused(name);
         let spec = upstream.spec();
-        let switched_off = spec.switched_off.as_ref().map(switched_off_reason);
-        let held =
-            catalogue.offer(&server).and_then(|offer| offer.held(PinKind::Tool, &tool.descriptor.name));
+        let switched_off =
+            self.servers.switched_off_for(&principal, server).as_ref().map(switched_off_reason);
+        let held = offer.held(PinKind::Tool, &tool.descriptor.name);
         let facts = || self.governance.facts(name, &tool, &arguments, &context, now_ms);
         let decide = |custom: &[CustomVerdict]| {
             Considered {
@@ -184,11 +187,11 @@ pub(crate) fn reason_of(decision: &Decision) -> Option<String> {
     }
 }
 
-fn hypothetical_principal(agent: Option<&str>) -> Principal {
+fn hypothetical_principal(agent: Option<&str>, owner: &str) -> Principal {
     let token = TokenName::labelled("");
     match agent {
-        Some(agent) => Principal::agent(agent, BUILT_IN_ADMIN, token),
-        None => Principal::person(BUILT_IN_ADMIN, UserRole::Member, token),
+        Some(agent) => Principal::agent(agent, owner, token),
+        None => Principal::person(owner, UserRole::Member, token),
     }
 }
 

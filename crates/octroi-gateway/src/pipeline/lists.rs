@@ -1,14 +1,21 @@
 //! The gateway's identity, and the lists that it answers from the catalogue.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use octroi_mcp::{Era, Method, RpcError, Version, code, meta, task};
+use octroi_api::{ApiError, ErrorCode};
+use octroi_core::{Principal, ServerKey};
+use octroi_mcp::{Era, Method, RpcError, Version, meta, task};
 use octroi_upstream::{LARGE_ANSWER_BYTES, UpstreamError, leave_worker};
 use serde_json::{Map, Value, json};
 
 use super::Pipeline;
 use crate::answer::{Answer, Failure};
+use crate::api_error::{error_for_agent, rpc_error};
 use crate::caller::Caller;
-use crate::catalogue::{Rendered, ViewProfile};
+use crate::catalogue::{Offer, ViewProfile, empty_list, list_result};
+use crate::membership::Sight;
+use crate::pool::OwnEntries;
 use crate::view::View;
 
 const DISCOVER_TTL_MS: u64 = 60_000;
@@ -26,49 +33,68 @@ impl Pipeline {
         if cursor.is_some() {
             return RpcError::invalid_params("unknown cursor").into();
         }
-        self.servers.settled(view).await;
-        if self.registry.catalogue().n_bytes(view, method) > LARGE_ANSWER_BYTES {
+        self.servers.settled(view, &caller.principal).await;
+        let n_bytes = match view {
+            View::Merged => self.pools.of(&caller.principal).n_bytes(method),
+            View::Server(key) => self.registry.load().offer(key).map_or(0, |offer| offer.n_bytes(method)),
+        };
+        if n_bytes > LARGE_ANSWER_BYTES {
             leave_worker().await;
         }
-        self.list_now(view, method, caller)
+        match view {
+            View::Merged => {
+                let own = match (self.servers.may_propose(caller), self.servers.has_own_resources(caller)) {
+                    (true, _) => OwnEntries::All,
+                    (false, true) => OwnEntries::Resources,
+                    (false, false) => OwnEntries::None,
+                };
+                Answer::Result(self.pools.of(&caller.principal).list(method, own, caller.era))
+            }
+            View::Server(key) => self.list_alone(key, method, caller),
+        }
     }
 
-    fn list_now(&self, view: &View, method: &Method, caller: &Caller) -> Answer {
-        let era = caller.era;
-        let catalogue = self.registry.catalogue();
-        match view {
-            View::Merged if self.servers.may_propose(caller) => {
-                Answer::Result(catalogue.proposing().result(method, era))
-            }
-            View::Merged if self.servers.has_own_resources(caller) => {
-                Answer::Result(catalogue.of_agents().result(method, era))
-            }
-            View::Merged => Answer::Result(catalogue.merged().result(method, era)),
-            View::Server(name) => match (catalogue.single(name), catalogue.server(name)) {
-                (Some(rendered), Some(lists)) => {
-                    let capability = match method {
-                        Method::PromptsList => "prompts",
-                        Method::ResourcesList | Method::TemplatesList => "resources",
-                        _ => "tools",
-                    };
-                    let declared = lists.identity.capabilities.get(capability).is_some();
-                    if !declared && lists.list(method).is_empty() {
-                        return RpcError::method_not_found(method.as_str()).into();
-                    }
-                    Answer::Result(rendered.result(method, era))
-                }
-                // What it has is announced once it is known.
-                _ if self.servers.is_starting(view) => {
-                    Answer::Result(Rendered::default().result(method, era))
-                }
-                _ => self.unavailable(view, method),
-            },
+    /// The list of one server alone.
+    fn list_alone(&self, key: &ServerKey, method: &Method, caller: &Caller) -> Answer {
+        let (view, principal) = (&View::Server(key.clone()), &caller.principal);
+        if let Some(refusal) = self.not_shown(key, principal) {
+            return refusal.into();
         }
+        let catalogue = self.registry.catalogue();
+        let Some(offer) = catalogue.offer(key) else {
+            // What it has is announced once it is known.
+            return match self.servers.is_starting(view, principal) {
+                true => Answer::Result(empty_list(method, caller.era)),
+                false => self.unavailable(key, method),
+            };
+        };
+        let capability = match method {
+            Method::PromptsList => "prompts",
+            Method::ResourcesList | Method::TemplatesList => "resources",
+            _ => "tools",
+        };
+        let declared = offer.visible.identity.capabilities.get(capability).is_some();
+        if !declared && offer.visible.list(method).is_empty() {
+            return RpcError::method_not_found(method.as_str()).into();
+        }
+        Answer::Result(list_result(method, caller.era, &[offer.own_entries(method)]))
+    }
+
+    /// Why a server alone is not shown to a principal: to it there is none, or a choice keeps it off.
+    fn not_shown(&self, key: &ServerKey, principal: &Principal) -> Option<RpcError> {
+        if !self.servers.is_there_for(principal, key) {
+            return Some(error_for_agent(ErrorCode::NotFound, format!("unknown server `{key}`")));
+        }
+        let Sight::Off(switch) = self.pools.sight(principal, key) else { return None };
+        let message = format!("server `{key}` is switched off: {}", switch.reason());
+        let error = ApiError::new(ErrorCode::ToolDisabled, message).for_agent();
+        let hint = format!("a person can go on with this: {}", switch.hint(&key.to_string()));
+        Some(rpc_error(&error.with_detail("switch", switch.as_str()).with_hint(hint)))
     }
 
     /// The answer to `initialize`.
-    pub(crate) async fn initialize(&self, view: &View, version: Version) -> Answer {
-        let profile = match self.profile(view, Era::Legacy).await {
+    pub(crate) async fn initialize(&self, view: &View, principal: &Principal, version: Version) -> Answer {
+        let profile = match self.profile(view, principal, Era::Legacy).await {
             Ok(profile) => profile,
             Err(answer) => return answer,
         };
@@ -83,8 +109,8 @@ impl Pipeline {
     }
 
     /// The answer to `server/discover`.
-    pub(super) async fn discover(&self, view: &View) -> Answer {
-        let profile = match self.profile(view, Era::Modern).await {
+    pub(super) async fn discover(&self, view: &View, principal: &Principal) -> Answer {
+        let profile = match self.profile(view, principal, Era::Modern).await {
             Ok(profile) => profile,
             Err(answer) => return answer,
         };
@@ -103,22 +129,22 @@ impl Pipeline {
         Answer::Result(Bytes::from(result.to_string()))
     }
 
-    async fn profile(&self, view: &View, era: Era) -> Result<ViewProfile, Answer> {
-        // The merged capabilities do not depend on the servers, and a handshake should not wait for them.
-        if !view.is_merged() {
-            self.servers.settled(view).await;
-        }
-        let catalogue = self.registry.catalogue();
+    async fn profile(&self, view: &View, principal: &Principal, era: Era) -> Result<ViewProfile, Answer> {
         let mut profile = match view {
-            View::Merged => merged_profile(
-                catalogue.offers().iter().map(|(key, offer)| (key.name.as_str(), &offer.visible.identity)),
-            ),
-            View::Server(name) => match catalogue.server(name) {
-                Some(lists) => ViewProfile::of(&lists.identity),
-                // Clients give up on a handshake that takes long, so it gets what Octroi can do for any server.
-                None if self.servers.is_starting(view) => merged_profile(std::iter::empty()),
-                None => return Err(self.unavailable(view, &Method::Initialize)),
-            },
+            // The merged capabilities do not depend on the servers, and a handshake should not wait for them.
+            View::Merged => merged_profile(self.pools.of(principal).offers()),
+            View::Server(key) => {
+                if let Some(refusal) = self.not_shown(key, principal) {
+                    return Err(refusal.into());
+                }
+                self.servers.settled(view, principal).await;
+                match self.registry.catalogue().server(key) {
+                    Some(lists) => ViewProfile::of(&lists.identity),
+                    // Clients give up on a handshake that takes long, so it gets what Octroi can do for any server.
+                    None if self.servers.is_starting(view, principal) => merged_profile(&[]),
+                    None => return Err(self.unavailable(key, &Method::Initialize)),
+                }
+            }
         };
         declare_changes(&mut profile.capabilities, era);
         // A server's list would show the tasks of all principals.
@@ -132,10 +158,7 @@ impl Pipeline {
         Ok(profile)
     }
 
-    fn unavailable(&self, view: &View, method: &Method) -> Answer {
-        let View::Server(key) = view else {
-            return RpcError::new(code::INTERNAL_ERROR, "no server is available").into();
-        };
+    fn unavailable(&self, key: &ServerKey, method: &Method) -> Answer {
         let error = self
             .servers
             .upstream(key)
@@ -151,14 +174,13 @@ fn server_info(own: Option<&Bytes>) -> Value {
         .unwrap_or_else(|| json!({"name": "octroi", "title": "Octroi", "version": env!("CARGO_PKG_VERSION")}))
 }
 
-fn merged_profile<'a>(
-    servers: impl Iterator<Item = (&'a str, &'a octroi_upstream::ServerIdentity)>,
-) -> ViewProfile {
+fn merged_profile(offers: &[Arc<Offer>]) -> ViewProfile {
     let mut capabilities = json!({
         "tools": {}, "prompts": {}, "resources": {"subscribe": true}, "completions": {}, "logging": {},
     });
     let mut instructions = Vec::new();
-    for (name, identity) in servers {
+    for offer in offers {
+        let (name, identity) = (&offer.key().name, &offer.visible.identity);
         for open in ["extensions", "tasks"] {
             if let Some(members) = identity.capabilities.get(open).and_then(Value::as_object) {
                 for (key, value) in members {

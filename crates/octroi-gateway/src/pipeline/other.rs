@@ -28,7 +28,7 @@ impl Pipeline {
         request: Request<'_>,
         target: &Target,
     ) -> Result<Answer, Answer> {
-        let (key, switched_off) = (target.provider.key(), target.provider.switched_off());
+        let (key, switched_off) = (target.provider.key(), target.switched_off.as_ref());
         let principal = &request.caller.principal;
         // A stranger's task is as unknown as one that never was.
         if let Some(own) = &target.subject.task_id

@@ -34,7 +34,8 @@ impl Pipeline {
         let spec = upstream.spec();
         let catalogue = self.registry.catalogue();
         let held = catalogue.offer(&spec.key).and_then(|offer| offer.held_resource(&own));
-        let (switched_off, held) = (spec.switched_off.as_ref(), held.as_deref());
+        let switched_off = self.servers.switched_off_for(principal, &spec.key);
+        let (switched_off, held) = (switched_off.as_ref(), held.as_deref());
         let decision = self.governance.decide_other(principal, Pausing::Stops, &spec.key, switched_off, held);
         let (initiator, server, at_ms) = (Initiator::of(principal), spec.key.to_string(), self.now_ms());
         let described = DescribedRequest {

@@ -15,7 +15,7 @@ impl Pipeline {
         let Request { view, caller, envelope, params } = request;
         let name = (*envelope.method() == Method::ToolsCall).then(|| params.name()).flatten();
         let Some((name, off)) = name.and_then(|name| {
-            let off = self.servers.switched_off_server_of(view, &name)?;
+            let off = self.servers.switched_off_server_of(view, &caller.principal, &name)?;
             Some((name, off))
         }) else {
             return error.into();

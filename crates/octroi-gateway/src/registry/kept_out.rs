@@ -54,7 +54,7 @@ impl Registry {
             let server = kept_out.key.server.clone();
             registry.pins.keep_out(kept_out.key, hash, kept_out.decided_by);
             registry.reconsider(&server);
-            registry.subscriptions.announce(&ResourceChange::Pins);
+            registry.subscriptions.announce_of(&server, &ResourceChange::Pins);
             Ok(hash)
         }))
     }
@@ -115,7 +115,7 @@ impl Registry {
             }
         }
         self.reconsider(server);
-        self.subscriptions.announce(&ResourceChange::Pins);
+        self.subscriptions.announce_of(server, &ResourceChange::Pins);
         let settings = self.governance.settings();
         let (policy, lock) = (settings.pins.policy, settings.pins.lock.clone());
         drop(settings);

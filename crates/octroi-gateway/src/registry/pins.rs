@@ -134,7 +134,7 @@ impl Pins {
         catalogue: &Catalogue,
         new_tools: NewTools,
     ) -> Inspection<'a> {
-        let names = catalogue.tool_names();
+        let names = catalogue.tool_names_beside(server);
         let known = KnownTools::new(names.iter().map(|(server, tool)| (server.as_str(), *tool)));
         let is_known = self.knows_tools_of(server);
         Inspection { pins: self, server, is_known, new_tools, known, seen: RefCell::default() }

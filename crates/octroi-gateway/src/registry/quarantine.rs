@@ -63,13 +63,14 @@ impl Registry {
         self.flush().await?;
         let accepted = store.pins().await?;
         let catalogue = self.catalogue();
-        let names = catalogue.tool_names();
-        let names: Vec<_> = names.iter().map(|(server, tool)| (server.as_str(), *tool)).collect();
-        let known = KnownTools::new(names.iter().copied());
-        let pairs = look_alikes(&names);
         let mut all = Vec::new();
-        for (server, offer) in catalogue.offers() {
+        for offer in catalogue.offers().filter(|offer| !offer.held.is_empty()) {
+            let server = offer.key();
             let server_text = server.to_string();
+            let names = catalogue.tool_names_beside(server);
+            let names: Vec<_> = names.iter().map(|(server, tool)| (server.as_str(), *tool)).collect();
+            let known = KnownTools::new(names.iter().copied());
+            let pairs = look_alikes(&names);
             for ((kind, name), reason) in &offer.held {
                 let Some((definition, hash)) = definition_of(offer, *kind, name) else {
                     continue;
@@ -132,7 +133,7 @@ impl Registry {
             registry.store()?.save_pins(&[record]).await?;
             registry.pins.accept([(key.clone(), hash)]);
             registry.reconsider(&key.server);
-            registry.subscriptions.announce(&ResourceChange::Pins);
+            registry.subscriptions.announce_of(&key.server, &ResourceChange::Pins);
             Ok(registry.find_held(PinName { server: &key.server, kind: key.kind, name: &key.name }).is_err())
         }))
     }

@@ -1,5 +1,6 @@
 //! Stores and reports the results of evaluating definitions.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use octroi_api::ResourceChange;
@@ -59,8 +60,8 @@ impl Registry {
                 }
             }
         }
-        if !held.is_empty() {
-            self.subscriptions.announce(&ResourceChange::Pins);
+        for server in held.iter().map(|held| &held.key.server).collect::<HashSet<_>>() {
+            self.subscriptions.announce_of(server, &ResourceChange::Pins);
         }
         if let Some(persistence) = &self.persistence {
             persistence.pin(pins, held);

@@ -26,7 +26,7 @@ impl Servers {
                 continue;
             };
             if matches!(event, ServerEvent::Connected | ServerEvent::Lost(_) | ServerEvent::Checked(..)) {
-                self.announce();
+                self.announce(&key);
             }
             match event {
                 ServerEvent::Connected => member.refresher.request(&LISTS, &[]),

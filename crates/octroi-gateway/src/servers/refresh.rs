@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use octroi_core::Principal;
 use octroi_core::server::Transport;
 use octroi_mcp::Method;
 use octroi_upstream::{Connection, ServerIdentity, Upstream, UpstreamError};
@@ -185,9 +186,9 @@ impl Servers {
         }
     }
 
-    /// Runs a health check of every running server.
-    pub async fn check_all(&self) {
-        let upstreams = self.upstreams();
+    /// Runs a health check of every running server that somebody may know of.
+    pub async fn check_all(&self, who: &Principal) {
+        let upstreams = self.upstreams_for(who);
         let running = upstreams.iter().filter(|upstream| upstream.current().is_some());
         futures_util::future::join_all(running.map(Upstream::check_now)).await;
     }
@@ -302,7 +303,7 @@ impl Servers {
                 *member.refresher.listed.lock() = Arc::downgrade(&connection);
             }
             if member.refresher.note_failures(lists, &failed) {
-                self.announce();
+                self.announce(key);
             }
         }
         RefreshedLists { changed, failed: failed.into_keys().collect() }
@@ -329,9 +330,9 @@ impl Servers {
         self.upstream(&upstream.spec().key).is_some_and(|current| Arc::ptr_eq(&current, upstream))
     }
 
-    /// Fetches the lists of every running server again; returns how many there are.
-    pub async fn refresh_running_servers(self: &Arc<Self>) -> usize {
-        let upstreams = self.upstreams();
+    /// Fetches the lists of every running server again that somebody may know of; returns how many there are.
+    pub async fn refresh_running_servers(self: &Arc<Self>, who: &Principal) -> usize {
+        let upstreams = self.upstreams_for(who);
         let refreshed = upstreams.iter().map(|upstream| self.refresh_running(upstream));
         let refreshed = futures_util::future::join_all(refreshed).await;
         refreshed.into_iter().filter(|is_running| *is_running).count()

@@ -1,11 +1,11 @@
-//! Resolves the subject of a request: by lookup in the catalogue, once for each call.
+//! Resolves the subject of a request: by lookup in the caller's pool, once for each call.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use octroi_api::{ApiError, ErrorCode};
-use octroi_core::ServerKey;
 use octroi_core::pin::PinKind;
+use octroi_core::{Principal, ServerKey, SwitchedOff};
 use octroi_mcp::json::{self, Edit, Span};
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::params::Params;
@@ -17,8 +17,11 @@ use super::Servers;
 use super::silent::SilentServer;
 use crate::api_error::{error_for_agent, rpc_error};
 use crate::caller::Caller;
-use crate::catalogue::{Builtins, Catalogue, Tool, check_length, is_long};
+use crate::catalogue::{Builtins, Offer, Tool, check_length, is_long};
+use crate::membership::Sight;
+use crate::pool::Pool;
 use crate::provider::Provider;
+use crate::subscriptions::Listener;
 use crate::view::View;
 
 /// The resolved subject of a request.
@@ -31,13 +34,16 @@ pub(crate) struct Target {
     pub(crate) tool: Option<Arc<Tool>>,
     /// Why its definition is quarantined, if it is.
     pub(crate) held: Option<String>,
-    /// The catalogue in which it was found.
-    pub(crate) catalogue: Arc<Catalogue>,
+    /// What keeps its server off for this caller, if anything does.
+    pub(crate) switched_off: Option<SwitchedOff>,
+    /// What its server offered then.
+    pub(crate) offer: Option<Arc<Offer>>,
 }
 
 /// The same before its provider is looked up.
 struct Resolved {
     server: ServerKey,
+    offer: Option<Arc<Offer>>,
     subject: Subject,
     headers: Arc<ParamHeaders>,
     tool: Option<Arc<Tool>>,
@@ -46,7 +52,11 @@ struct Resolved {
 
 impl Resolved {
     fn new(server: ServerKey, subject: Subject) -> Self {
-        Self { server, subject, headers: Arc::default(), tool: None, held: None }
+        Self { server, offer: None, subject, headers: Arc::default(), tool: None, held: None }
+    }
+
+    fn of(offer: &Arc<Offer>, subject: Subject) -> Self {
+        Self { offer: Some(Arc::clone(offer)), ..Self::new(offer.key().clone(), subject) }
     }
 }
 
@@ -65,8 +75,9 @@ impl Servers {
             leave_worker().await;
         }
         let deadline_of = self.patience(view);
+        let principal = &caller.principal;
         if let View::Server(_) = view {
-            self.all_settled(view, &deadline_of).await;
+            self.all_settled(view, principal, &deadline_of).await;
         }
         loop {
             let found = self.find(view, caller, method, params);
@@ -75,7 +86,7 @@ impl Servers {
             }
             // The last server may have settled after the lookup above, so if none is left to wait for, look
             // up once more.
-            if !self.one_settled(view, &deadline_of).await {
+            if !self.one_settled(view, principal, &deadline_of).await {
                 return self.find(view, caller, method, params);
             }
         }
@@ -88,25 +99,28 @@ impl Servers {
         method: &Method,
         params: &Params,
     ) -> Result<Target, RpcError> {
-        let catalogue = self.registry.catalogue();
-        let Resolved { server, subject, headers, tool, held } = match view {
-            View::Merged => self.find_merged(&catalogue, caller, method, params)?,
-            View::Server(server) => find_alone(&catalogue, server, method, params)?,
+        let found = match view {
+            View::Merged => self.find_merged(&self.pools.of(&caller.principal), caller, method, params)?,
+            View::Server(server) => self.find_alone(server, &caller.principal, method, params)?,
         };
-        let provider =
-            match &self.builtin {
-                Some(builtin) if server == *Builtins::key() => Provider::Builtin(Arc::clone(builtin)),
-                _ => Provider::Upstream(self.upstream(&server).ok_or_else(|| {
-                    error_for_agent(ErrorCode::NotFound, format!("unknown server `{server}`"))
-                })?),
-            };
-        Ok(Target { provider, subject, headers, tool, held, catalogue })
+        let Resolved { server, offer, subject, headers, tool, held } = found;
+        let provider = match &self.builtin {
+            Some(builtin) if server == *Builtins::key() => Provider::Builtin(Arc::clone(builtin)),
+            _ => Provider::Upstream(self.upstream(&server).ok_or_else(|| unknown_server(&server))?),
+        };
+        // What a pool names is not switched off by a choice.
+        let by_choice = || match view {
+            View::Merged if offer.is_some() => None,
+            View::Merged | View::Server(_) => self.switched_off_for(&caller.principal, &server),
+        };
+        let switched_off = provider.switched_off().cloned().or_else(by_choice);
+        Ok(Target { provider, subject, headers, tool, held, switched_off, offer })
     }
 
     /// In the list of all servers.
     fn find_merged(
         &self,
-        catalogue: &Catalogue,
+        pool: &Pool,
         caller: &Caller,
         method: &Method,
         params: &Params,
@@ -114,17 +128,17 @@ impl Servers {
         match method {
             Method::ToolsCall => {
                 let name = params.name().ok_or_else(|| missing(method, "name"))?;
-                if let Some(own) = catalogue.builtins().tool(&name).filter(|_| self.may_propose(caller)) {
+                if let Some(own) = pool.builtins().tool(&name).filter(|_| self.may_propose(caller)) {
                     let subject = Subject { name: Some(name.into_owned()), ..Subject::default() };
                     let found = Resolved::new(Builtins::key().clone(), subject);
                     return Ok(Resolved { tool: Some(Arc::clone(own)), ..found });
                 }
-                let found = catalogue.tool(&name).map_err(|error| self.blame(error, &name))?;
-                Ok(found_tool(catalogue, &found.server, &found.tool, Arc::clone(&found.headers)))
+                let found = pool.tool(&name).map_err(|error| self.blame(error, &caller.principal, &name))?;
+                Ok(found_tool(found.offer, found.tool))
             }
             Method::PromptsGet => {
-                let found = catalogue.prompt(&params.name().ok_or_else(|| missing(method, "name"))?)?;
-                Ok(found_prompt(catalogue, found.server.clone(), found.name.clone()))
+                let found = pool.prompt(&params.name().ok_or_else(|| missing(method, "name"))?)?;
+                Ok(found_prompt(found.offer, found.name.to_owned()))
             }
             Method::ResourcesRead => {
                 let uri = params.uri().ok_or_else(|| missing(method, "uri"))?;
@@ -136,37 +150,100 @@ impl Servers {
                     let subject = Subject { uri: Some(uri.into_owned()), ..Subject::default() };
                     return Ok(Resolved::new(Builtins::key().clone(), subject));
                 }
-                let (server, own) = catalogue.resource(&uri)?;
-                Ok(found_resource(catalogue, server, own))
+                let (offer, own) = pool.resource(&uri)?;
+                Ok(found_resource(offer, own))
             }
             Method::Complete => {
                 let reference = params.reference().ok_or_else(|| missing(method, "ref"))?;
-                let (server, own, edited) = match Reference::read(&reference)? {
+                let (offer, own, edited) = match Reference::read(&reference)? {
                     Reference::Prompt(name) => {
-                        let found = catalogue.prompt(&name)?;
-                        let (own, quoted) = (found.name.clone(), json::quote(&found.name));
+                        let found = pool.prompt(&name)?;
+                        let quoted = json::quote(found.name);
                         let edited = json::rewrite(&reference, &[Edit::Set("name", quoted.as_bytes())]);
-                        (found.server.clone(), Reference::Prompt(own), edited)
+                        (found.offer, Reference::Prompt(found.name.to_owned()), edited)
                     }
                     Reference::Resource(uri) => {
-                        let (server, own) = catalogue.resource(&uri)?;
+                        let (offer, own) = pool.resource(&uri)?;
                         let quoted = json::quote(&own);
                         let edited = json::rewrite(&reference, &[Edit::Set("uri", quoted.as_bytes())]);
-                        (server, Reference::Resource(own), edited)
+                        (offer, Reference::Resource(own), edited)
                     }
                 };
                 let subject = Subject { reference: Some(edited.into()), ..Subject::default() };
-                let held = own.listed(catalogue, &server)?.held(catalogue, &server);
-                Ok(Resolved { held, ..Resolved::new(server, subject) })
+                let held = own.listed(Some(offer))?.held(Some(offer));
+                Ok(Resolved { held, ..Resolved::of(offer, subject) })
             }
             Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
                 let task_id = params.task_id().ok_or_else(|| missing(method, "taskId"))?;
-                let known = task_of(&task_id).filter(|(server, _)| self.upstream(server).is_some());
+                let is_there = |server: &ServerKey| self.is_there_for(&caller.principal, server);
+                let known = task_of(&task_id).filter(|(server, _)| is_there(server));
                 let (server, own) = known.ok_or_else(|| task::unknown(&task_id))?;
                 Ok(Resolved::new(server, Subject { task_id: Some(own.to_owned()), ..Subject::default() }))
             }
             _ => Err(RpcError::method_not_found(method.as_str())),
         }
+    }
+
+    /// At one server alone, under its own names.
+    fn find_alone(
+        &self,
+        server: &ServerKey,
+        principal: &Principal,
+        method: &Method,
+        params: &Params,
+    ) -> Result<Resolved, RpcError> {
+        if !self.is_there_for(principal, server) {
+            return Err(unknown_server(server));
+        }
+        let catalogue = self.registry.catalogue();
+        let offer = catalogue.offer(server);
+        let resolved = |subject| match offer {
+            Some(offer) => Resolved::of(offer, subject),
+            None => Resolved::new(server.clone(), subject),
+        };
+        match method {
+            Method::ToolsCall => {
+                let name = params.name().ok_or_else(|| missing(method, "name"))?;
+                // Tools that are not listed cannot be decided.
+                let known = offer.and_then(|offer| Some((offer, offer.tools.get(&*name)?)));
+                let (offer, tool) = known.ok_or_else(|| unknown_tool(&name))?;
+                Ok(found_tool(offer, tool))
+            }
+            Method::PromptsGet => {
+                let name = params.name().ok_or_else(|| missing(method, "name"))?.into_owned();
+                // As for tools: what is not listed cannot be reviewed.
+                let known = offer.filter(|offer| offer.lists_prompt(&name));
+                Ok(found_prompt(known.ok_or_else(|| unknown_prompt(&name))?, name))
+            }
+            Method::ResourcesRead => {
+                let uri = params.uri().ok_or_else(|| missing(method, "uri"))?.into_owned();
+                let held = offer.and_then(|offer| offer.held_resource(&uri).map(Cow::into_owned));
+                Ok(Resolved { held, ..resolved(Subject { uri: Some(uri), ..Subject::default() }) })
+            }
+            Method::Complete => {
+                let reference = params.reference().ok_or_else(|| missing(method, "ref"))?;
+                let held = Reference::read(&reference)?.listed(offer)?.held(offer);
+                Ok(Resolved { held, ..resolved(Subject::default()) })
+            }
+            Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
+                let task_id = params.task_id().ok_or_else(|| missing(method, "taskId"))?.into_owned();
+                Ok(resolved(Subject { task_id: Some(task_id), ..Subject::default() }))
+            }
+            _ => Err(RpcError::method_not_found(method.as_str())),
+        }
+    }
+
+    /// Whether to this principal there is such a server, also if it is switched off.
+    pub(crate) fn is_there_for(&self, principal: &Principal, server: &ServerKey) -> bool {
+        let is_seen = matches!(self.pools.sight(principal, server), Sight::Visible | Sight::Off(_));
+        is_seen && self.upstream(server).is_some()
+    }
+
+    /// The server that a client names in a path: what everybody shares, else its own.
+    pub fn named_in_path(&self, principal: &Principal, name: &str) -> Option<ServerKey> {
+        let key = self.pools.key_for(principal, name)?;
+        let own = matches!(self.pools.sight(principal, &key), Sight::Visible | Sight::Off(_));
+        (own && self.upstream(&key).is_some()).then_some(key)
     }
 
     /// Whether a caller is an agent that can read what is its own.
@@ -180,17 +257,23 @@ impl Servers {
     }
 
     /// The server of a resource, and its URI there.
-    pub(super) fn resource(&self, view: &View, uri: &str) -> Result<(ServerKey, String), RpcError> {
+    pub(super) fn resource(&self, listener: &Listener, uri: &str) -> Result<(ServerKey, String), RpcError> {
         check_length(uri)?;
-        match view {
-            View::Server(server) => Ok((server.clone(), uri.to_owned())),
-            View::Merged => self.registry.catalogue().resource(uri),
+        match listener.view() {
+            View::Server(server) if self.is_there_for(listener.principal(), server) => {
+                Ok((server.clone(), uri.to_owned()))
+            }
+            View::Server(server) => Err(unknown_server(server)),
+            View::Merged => {
+                let pool = self.pools.of(listener.principal());
+                pool.resource(uri).map(|(offer, own)| (offer.key().clone(), own))
+            }
         }
     }
 
     /// Adds the reason if an unknown tool may belong to a server without tools.
-    fn blame(&self, error: RpcError, tool: &str) -> RpcError {
-        let Some(SilentServer { server, reason, hint }) = self.silent_server_of(tool) else {
+    fn blame(&self, error: RpcError, principal: &Principal, tool: &str) -> RpcError {
+        let Some(SilentServer { server, reason, hint }) = self.silent_server_of(principal, tool) else {
             return error;
         };
         let message = format!("unknown tool `{tool}`: server `{server}` has no tools: {reason} ({hint})");
@@ -217,70 +300,22 @@ fn names_long_uri(method: &Method, params: &Params) -> Result<bool, RpcError> {
     Ok(is_long(&uri))
 }
 
-/// At one server alone, under its own names.
-fn find_alone(
-    catalogue: &Catalogue,
-    server: &ServerKey,
-    method: &Method,
-    params: &Params,
-) -> Result<Resolved, RpcError> {
-    let server = server.clone();
-    match method {
-        Method::ToolsCall => {
-            let name = params.name().ok_or_else(|| missing(method, "name"))?;
-            // Tools that are not listed cannot be decided.
-            let known = catalogue.offer(&server).and_then(|offer| offer.tools.get(&*name));
-            let tool = known.ok_or_else(|| unknown_tool(&name))?;
-            let headers = catalogue.own_headers(&server, &name).map(Arc::clone).unwrap_or_default();
-            Ok(found_tool(catalogue, &server, tool, headers))
-        }
-        Method::PromptsGet => {
-            let name = params.name().ok_or_else(|| missing(method, "name"))?.into_owned();
-            // As for tools: what is not listed cannot be reviewed.
-            if !catalogue.offer(&server).is_some_and(|offer| offer.lists_prompt(&name)) {
-                return Err(unknown_prompt(&name));
-            }
-            Ok(found_prompt(catalogue, server, name))
-        }
-        Method::ResourcesRead => {
-            let uri = params.uri().ok_or_else(|| missing(method, "uri"))?.into_owned();
-            Ok(found_resource(catalogue, server, uri))
-        }
-        Method::Complete => {
-            let reference = params.reference().ok_or_else(|| missing(method, "ref"))?;
-            let held = Reference::read(&reference)?.listed(catalogue, &server)?.held(catalogue, &server);
-            Ok(Resolved { held, ..Resolved::new(server, Subject::default()) })
-        }
-        Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult => {
-            let task_id = params.task_id().ok_or_else(|| missing(method, "taskId"))?.into_owned();
-            Ok(Resolved::new(server, Subject { task_id: Some(task_id), ..Subject::default() }))
-        }
-        _ => Err(RpcError::method_not_found(method.as_str())),
-    }
-}
-
-fn found_tool(
-    catalogue: &Catalogue,
-    server: &ServerKey,
-    tool: &Arc<Tool>,
-    headers: Arc<ParamHeaders>,
-) -> Resolved {
+fn found_tool(offer: &Arc<Offer>, tool: &Arc<Tool>) -> Resolved {
     let name = &tool.descriptor.name;
-    let held = catalogue.offer(server).and_then(|offer| offer.held(PinKind::Tool, name));
+    let held = offer.held(PinKind::Tool, name).map(str::to_owned);
+    let headers = offer.headers_of(name);
     let subject = Subject { name: Some(name.to_string()), ..Subject::default() };
-    let found = Resolved::new(server.clone(), subject);
-    Resolved { headers, tool: Some(Arc::clone(tool)), held: held.map(str::to_owned), ..found }
+    Resolved { headers, tool: Some(Arc::clone(tool)), held, ..Resolved::of(offer, subject) }
 }
 
-fn found_prompt(catalogue: &Catalogue, server: ServerKey, name: String) -> Resolved {
-    let held = catalogue.offer(&server).and_then(|offer| offer.held(PinKind::Prompt, &name));
-    let held = held.map(str::to_owned);
-    Resolved { held, ..Resolved::new(server, Subject { name: Some(name), ..Subject::default() }) }
+fn found_prompt(offer: &Arc<Offer>, name: String) -> Resolved {
+    let held = offer.held(PinKind::Prompt, &name).map(str::to_owned);
+    Resolved { held, ..Resolved::of(offer, Subject { name: Some(name), ..Subject::default() }) }
 }
 
-fn found_resource(catalogue: &Catalogue, server: ServerKey, uri: String) -> Resolved {
-    let held = catalogue.offer(&server).and_then(|offer| offer.held_resource(&uri).map(Cow::into_owned));
-    Resolved { held, ..Resolved::new(server, Subject { uri: Some(uri), ..Subject::default() }) }
+fn found_resource(offer: &Arc<Offer>, uri: String) -> Resolved {
+    let held = offer.held_resource(&uri).map(Cow::into_owned);
+    Resolved { held, ..Resolved::of(offer, Subject { uri: Some(uri), ..Subject::default() }) }
 }
 
 /// The subject of a completion.
@@ -307,8 +342,7 @@ impl Reference {
     }
 
     /// Itself, if the server lists it: what is not listed cannot be reviewed.
-    fn listed(self, catalogue: &Catalogue, server: &ServerKey) -> Result<Self, RpcError> {
-        let offer = catalogue.offer(server);
+    fn listed(self, offer: Option<&Arc<Offer>>) -> Result<Self, RpcError> {
         match &self {
             Self::Prompt(name) if !offer.is_some_and(|offer| offer.lists_prompt(name)) => {
                 Err(unknown_prompt(name))
@@ -322,8 +356,8 @@ impl Reference {
     }
 
     /// Why it is quarantined at this server, if it is.
-    fn held(&self, catalogue: &Catalogue, server: &ServerKey) -> Option<String> {
-        let offer = catalogue.offer(server)?;
+    fn held(&self, offer: Option<&Arc<Offer>>) -> Option<String> {
+        let offer = offer?;
         match self {
             Self::Prompt(name) => offer.held(PinKind::Prompt, name).map(str::to_owned),
             Self::Resource(uri) => match offer.held(PinKind::Template, uri) {
@@ -340,6 +374,10 @@ fn missing(method: &Method, member: &str) -> RpcError {
 
 fn unknown_prompt(name: &str) -> RpcError {
     error_for_agent(ErrorCode::PromptNotFound, format!("unknown prompt `{name}`"))
+}
+
+fn unknown_server(server: &ServerKey) -> RpcError {
+    error_for_agent(ErrorCode::NotFound, format!("unknown server `{server}`"))
 }
 
 fn unknown_tool(name: &str) -> RpcError {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use octroi_core::server::Start;
-use octroi_core::{Lifecycle, ServerKey, SwitchedOff};
+use octroi_core::{Lifecycle, Principal, Scope, ServerKey, SwitchedOff};
 
 use super::status::ErrorDetail;
 use super::{ManagedServer, Servers};
+use crate::membership::Sight;
 use crate::view::View;
 
 /// A server that offers no tools.
@@ -28,36 +29,71 @@ pub(crate) struct SwitchedOffServer {
 }
 
 impl Servers {
-    /// The server that a tool's name belongs to, if it is switched off.
-    pub(crate) fn switched_off_server_of(&self, view: &View, tool: &str) -> Option<SwitchedOffServer> {
+    /// The server that a tool's name belongs to, if it is switched off for this caller.
+    pub(crate) fn switched_off_server_of(
+        &self,
+        view: &View,
+        principal: &Principal,
+        tool: &str,
+    ) -> Option<SwitchedOffServer> {
         let member = match view {
-            View::Merged => self.named(tool)?,
+            View::Merged => self.named(principal, tool)?,
             View::Server(key) => self.get(key)?,
         };
         let spec = member.upstream.spec();
-        Some(SwitchedOffServer { server: spec.key.clone(), switch: spec.switched_off.clone()? })
+        let switch = self.switched_off_for(principal, &spec.key)?;
+        Some(SwitchedOffServer { server: spec.key.clone(), switch })
     }
 
-    /// The server that a tool's name belongs to, in any form that rules and clients use, if it offers no tools.
-    pub fn silent_server_of(&self, tool: &str) -> Option<SilentServer> {
-        let member = self.named(tool)?;
+    /// What a principal has of a server.
+    pub(crate) fn sight(&self, principal: &Principal, key: &ServerKey) -> Sight {
+        self.pools.sight(principal, key)
+    }
+
+    /// The first switch that keeps a server of a caller off: those of the server itself come first.
+    pub(crate) fn switched_off_for(&self, principal: &Principal, key: &ServerKey) -> Option<SwitchedOff> {
+        match self.pools.sight(principal, key) {
+            Sight::Foreign | Sight::Shadowed => None,
+            Sight::Visible => self.get(key)?.upstream.spec().switched_off.clone(),
+            Sight::Off(choice) => Some(self.get(key)?.upstream.spec().switched_off.clone().unwrap_or(choice)),
+        }
+    }
+
+    /// The server that a tool's name belongs to, in any form that rules and clients use, if it offers no tools. To this
+    /// reader there are no others than what everybody shares and its own; to an administrator there are all.
+    pub fn silent_server_of(&self, reader: &Principal, tool: &str) -> Option<SilentServer> {
+        let member = self.named(reader, tool)?;
         let key = &member.upstream.spec().key;
         let has_tools = self.registry.catalogue().server(key).is_some_and(|lists| !lists.tools.is_empty());
         (!has_tools).then(|| silent(&member))
     }
 
-    fn named(&self, tool: &str) -> Option<Arc<ManagedServer>> {
-        let members = self.members.load();
-        let named = members.values().filter(|member| is_named(&member.upstream.spec().key, tool));
+    fn named(&self, reader: &Principal, tool: &str) -> Option<Arc<ManagedServer>> {
+        let within_reach = self.pools.members().within_reach(reader.user());
+        let named = within_reach.into_iter().filter(|key| is_named(key, tool) || is_named_bare(key, tool));
         // `a_b_c` may be a tool of `a` or of `a_b`.
-        named.max_by_key(|member| member.upstream.spec().key.to_string().len()).cloned()
+        let own = named.max_by_key(|key| key.name.as_str().len());
+        let any = || reader.is_admin().then(|| literal_server(tool)).flatten();
+        self.get(&own.or_else(any)?)
     }
 }
 
+/// The server in a name that says it in full.
+fn literal_server(tool: &str) -> Option<ServerKey> {
+    let rest = tool.strip_prefix("mcp:").unwrap_or(tool);
+    rest.find(['.', ':']).and_then(|end| ServerKey::parse(&rest[..end]))
+}
+
+/// Whether a tool's name begins with the key of a server.
 fn is_named(key: &ServerKey, tool: &str) -> bool {
-    let key = key.to_string();
-    let rest = tool.strip_prefix("mcp:").unwrap_or(tool).strip_prefix(&key);
+    let rest = tool.strip_prefix("mcp:").unwrap_or(tool).strip_prefix(&key.to_string());
     rest.is_some_and(|rest| rest.starts_with(['_', '.', ':']))
+}
+
+/// Whether a tool's name begins with the name of a server, as wire names do.
+fn is_named_bare(key: &ServerKey, tool: &str) -> bool {
+    let rest = tool.strip_prefix(key.name.as_str());
+    key.scope != Scope::System && rest.is_some_and(|rest| rest.starts_with('_'))
 }
 
 fn silent(member: &ManagedServer) -> SilentServer {

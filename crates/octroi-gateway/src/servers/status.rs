@@ -5,7 +5,7 @@ use octroi_core::server::{ServerSpec, Transport};
 use octroi_core::{Principal, ServerKey, SwitchedOff};
 use octroi_upstream::UpstreamError;
 
-use super::{ManagedServer, Servers};
+use super::{ManagedServer, Servers, may_know};
 
 /// How much of a server's error its reader sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +37,22 @@ impl Servers {
         self.members.load().keys().map(ToString::to_string).collect()
     }
 
+    /// The names of all servers that a reader may know of.
+    pub fn names_for(&self, reader: &Principal) -> Vec<String> {
+        let members = self.members.load();
+        members.keys().filter(|key| may_know(reader, key)).map(ToString::to_string).collect()
+    }
+
     /// The status of all servers.
     pub fn status(&self, detail: ErrorDetail) -> Vec<ServerStatus> {
         self.members.load().values().map(|member| self.status_of(member, detail)).collect()
+    }
+
+    /// The status of all servers that a reader may know of.
+    pub fn status_for(&self, reader: &Principal) -> Vec<ServerStatus> {
+        let (members, detail) = (self.members.load(), ErrorDetail::of(reader));
+        let known = members.iter().filter(|(key, _)| may_know(reader, key));
+        known.map(|(_, member)| self.status_of(member, detail)).collect()
     }
 
     /// The status of one server.

@@ -29,7 +29,7 @@ impl Servers {
         listener: &Listener,
         uri: &str,
     ) -> Result<(Arc<Upstream>, String), RpcError> {
-        let (key, own) = self.resource(listener.view(), uri)?;
+        let (key, own) = self.resource(listener, uri)?;
         match self.upstream(&key) {
             Some(upstream) => Ok((upstream, own)),
             None => Err(unknown_resource(uri)),
@@ -75,7 +75,7 @@ impl Servers {
         if listener.unwatch_own(uri) {
             return Ok(());
         }
-        let (key, own) = self.resource(listener.view(), uri)?;
+        let (key, own) = self.resource(listener, uri)?;
         if !listener.unwatch(&key, &own) && !self.reports_changes(&key) {
             return Err(unsupported(
                 ErrorCode::UnsubscribeUnsupported,

@@ -93,8 +93,9 @@ impl Merging {
 
 #[cfg(test)]
 mod tests {
-    use octroi_core::ServerKey;
     use octroi_core::clock::TimeSource;
+    use octroi_core::principal::TokenName;
+    use octroi_core::{Principal, ServerKey};
     use octroi_mcp::Era;
     use octroi_mcp::capability::ClientCapabilities;
 
@@ -125,15 +126,14 @@ mod tests {
     fn changes_of_one_resource_within_a_moment_are_one() {
         #[expect(clippy::disallowed_methods, reason = "only its differences matter")]
         let time = Movable(Arc::new(Mutex::new(Instant::now())));
-        let subscriptions = Arc::new(Subscriptions::new(Clock::new(time.clone())));
+        let subscriptions = Arc::new(Subscriptions::new(Clock::new(time.clone()), &Arc::default()));
         let server = ServerKey::parse("files").unwrap();
         let listen = |era: Era| {
             let subscriber = Subscriber {
                 view: View::Server(server.clone()),
                 capabilities: ClientCapabilities::default(),
                 era,
-                user: "ann".into(),
-                agent: None,
+                principal: Principal::agent("anns", "ann", TokenName::labelled("t")),
                 session: "s".into(),
             };
             let told = Arc::new(Mutex::new(Vec::new()));

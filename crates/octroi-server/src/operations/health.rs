@@ -11,7 +11,7 @@ pub(super) async fn check_all(
     context: &OperationContext,
     _: NoArguments,
 ) -> Result<HealthReport, OperationError> {
-    context.gateway.servers().check_all().await;
+    context.gateway.servers().check_all(context.principal()).await;
     Ok(HealthReport { servers: by_server(context) })
 }
 

@@ -8,6 +8,7 @@ use octroi_api::operations::pins::{
 };
 use octroi_core::ServerKey;
 use octroi_core::pin::{DefinitionHash, PinKind, PinPolicy};
+use octroi_core::pool::Reach;
 use octroi_core::time::show_time;
 use octroi_gateway::{FiledUnder, Forgotten, HeldPin as Quarantined, PinName};
 use serde_json::json;
@@ -22,7 +23,8 @@ pub(crate) async fn list(
     request: ListPinsRequest,
 ) -> Result<HeldPins, OperationError> {
     let mut held = context.gateway.registry().held_pins().await?;
-    held.retain(|held| request.all || held.kept_out_by.is_none());
+    let reach = Reach::of(context.principal());
+    held.retain(|held| reach.includes(&held.server) && (request.all || held.kept_out_by.is_none()));
     Ok(HeldPins { count: count(held.len()), held: held.into_iter().map(describe).collect() })
 }
 

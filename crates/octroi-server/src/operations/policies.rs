@@ -10,6 +10,7 @@ use octroi_api::operations::policies::{
 };
 use octroi_core::decision::{Effect, SIX};
 use octroi_core::policy::{self, Document, Expected, Level, Rule};
+use octroi_core::pool::Reach;
 use octroi_gateway::{Candidate, PolicyLevel, PolicyRecord, PolicyStatus as StoredStatus, level_of};
 use serde_json::Value;
 
@@ -101,7 +102,7 @@ pub(super) async fn test(
         }
     };
     // A source that cannot be parsed has no tests; the check below reports why.
-    let tests = governance.test_policy(&source).await.unwrap_or_default();
+    let tests = governance.test_policy(&source, Reach::of(context.principal())).await.unwrap_or_default();
     let tests = tests.iter().map(|tested| TestOutcome {
         name: tested.name.clone(),
         line: count(tested.line),
@@ -120,7 +121,11 @@ pub(super) async fn why(
     let WhyRequest { tool, arguments, agent_id, mode } = request;
     let arguments = Value::Object(arguments.unwrap_or_default());
     let mode = mode.map(|mode| mode.0);
-    let explained = context.gateway.inspector().why(agent_id.as_deref(), &tool, &arguments, mode).await;
+    let explained = context
+        .gateway
+        .inspector()
+        .why(context.principal(), agent_id.as_deref(), &tool, &arguments, mode)
+        .await;
     reshape(explained.map_err(OperationError::not_found)?)
 }
 
@@ -174,13 +179,14 @@ pub(super) async fn replay(
 }
 
 pub(super) async fn schema(context: &OperationContext, _: NoArguments) -> Result<SchemaText, OperationError> {
-    let schema = context.gateway.governance().policy_schema().await;
+    let schema = context.gateway.governance().policy_schema(Reach::of(context.principal())).await;
     Ok(SchemaText { schema: schema.map_err(|error| OperationError::Internal(chain(&error)))? })
 }
 
 /// The problems of a policy source.
 pub(super) async fn check_source(context: &OperationContext, level: Level, source: &str) -> PolicyCheck {
-    let complaints = context.gateway.governance().check_policy(level, source).await;
+    let principal = context.principal();
+    let complaints = context.gateway.governance().check_policy(level, source, Reach::of(principal)).await;
     let complaint =
         |one: &policy::Complaint| Complaint { line: count(one.line), message: one.message.clone() };
     PolicyCheck { ok: complaints.is_empty(), complaints: complaints.iter().map(complaint).collect() }

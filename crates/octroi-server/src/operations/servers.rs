@@ -37,9 +37,9 @@ pub(crate) async fn list(context: &OperationContext, _: NoArguments) -> Result<S
     })
 }
 
-/// The status of every server.
+/// The status of every server that the reader may know of.
 pub(super) fn all(context: &OperationContext) -> Vec<ServerStatus> {
-    context.gateway.servers().status(ErrorDetail::of(context.principal()))
+    context.gateway.servers().status_for(context.principal())
 }
 
 /// The status of every custom gate. What its program wrote is for administrators, like a server's log.
@@ -58,12 +58,16 @@ pub(crate) fn get_status(
     context: &OperationContext,
     key: &ServerKey,
 ) -> Result<ServerStatus, OperationError> {
-    status(&context.gateway, key, ErrorDetail::of(context.principal()))
+    let detail = ErrorDetail::of(context.principal());
+    let known = context.gateway.pools().key_for(context.principal(), &key.to_string());
+    let found = known.and_then(|key| context.gateway.servers().server_status(&key, detail));
+    found.ok_or_else(|| unknown(context, &key.to_string()))
 }
 
+/// The status of a server that was there a moment ago.
 fn status(gateway: &Gateway, key: &ServerKey, detail: ErrorDetail) -> Result<ServerStatus, OperationError> {
     let status = gateway.servers().server_status(key, detail);
-    status.ok_or_else(|| unknown(gateway, &key.to_string()))
+    status.ok_or_else(|| OperationError::not_found(format!("there is no server `{key}` any more")))
 }
 
 pub(super) async fn get(
@@ -71,7 +75,7 @@ pub(super) async fn get(
     request: ServerRequest,
 ) -> Result<ServerDetail, OperationError> {
     let gateway = &context.gateway;
-    let upstream = find(gateway, &request.name)?;
+    let upstream = find(context, &request.name)?;
     let key = &upstream.spec().key;
     let checks = match gateway.persistence() {
         Some(persistence) => persistence.checks(key, CHECKS_SHOWN).await?,
@@ -89,7 +93,7 @@ pub(super) async fn get(
 
 pub(super) async fn toggle(context: &OperationContext, request: ToggleRequest) -> Plan<ServerStatus> {
     let gateway = Arc::clone(&context.gateway);
-    let upstream = find(&gateway, &request.name)?;
+    let upstream = find(context, &request.name)?;
     let key = upstream.spec().key.clone();
     let detail = ErrorDetail::of(context.principal());
     let by = Arc::clone(context.requester.principal.id());
@@ -102,7 +106,7 @@ pub(super) async fn toggle(context: &OperationContext, request: ToggleRequest) -
 
 pub(super) async fn restart(context: &OperationContext, request: ServerRequest) -> Plan<ServerStatus> {
     let gateway = Arc::clone(&context.gateway);
-    let upstream = find(&gateway, &request.name)?;
+    let upstream = find(context, &request.name)?;
     let key = upstream.spec().key.clone();
     let subject = json!({"change": "server_restarted", "server": key.to_string()});
     let before = json!({"state": upstream.condition().lifecycle.as_str()});
@@ -118,7 +122,7 @@ pub(super) async fn restart(context: &OperationContext, request: ServerRequest) 
 /// Connects to a server and checks it. A change, because it starts a stopped server.
 pub(super) async fn test(context: &OperationContext, request: ServerRequest) -> Plan<ServerStatus> {
     let gateway = Arc::clone(&context.gateway);
-    let upstream = find(&gateway, &request.name)?;
+    let upstream = find(context, &request.name)?;
     let key = upstream.spec().key.clone();
     let subject = json!({"change": "server_tested", "server": key.to_string()});
     let before = json!({"state": upstream.condition().lifecycle.as_str()});
@@ -138,13 +142,13 @@ pub(super) async fn refresh_running(
 ) -> Result<Refreshed, OperationError> {
     let gateway = &context.gateway;
     let Some(name) = request.name else {
-        let n_servers = gateway.servers().refresh_running_servers().await;
+        let n_servers = gateway.servers().refresh_running_servers(context.principal()).await;
         return Ok(Refreshed::All(RefreshedServers {
             refreshed: count(n_servers),
             ..RefreshedServers::default()
         }));
     };
-    let upstream = find(gateway, &name)?;
+    let upstream = find(context, &name)?;
     let key = &upstream.spec().key;
     if !gateway.servers().refresh_running(&upstream).await {
         let state = upstream.condition().lifecycle.as_str();
@@ -173,7 +177,7 @@ pub(super) async fn start_and_refresh(
             Ok(Refreshed::All(RefreshedServers { refreshed, failed }))
         }));
     };
-    let upstream = find(&gateway, &name)?;
+    let upstream = find(context, &name)?;
     let key = upstream.spec().key.clone();
     let subject = json!({"change": "server_started_and_refreshed", "server": key.to_string()});
     let before = json!({"state": upstream.condition().lifecycle.as_str()});
@@ -194,22 +198,23 @@ pub(super) async fn logs(
     context: &OperationContext,
     request: LogsRequest,
 ) -> Result<LogLines, OperationError> {
-    let upstream = find(&context.gateway, &request.name)?;
+    let upstream = find(context, &request.name)?;
     let n_max = usize::try_from(request.lines.unwrap_or(LOG_LINES)).unwrap_or(usize::MAX);
     let lines = upstream.logs().last(n_max, request.from.unwrap_or_default());
     let lines = lines.into_iter().map(|line| LogLine { number: line.number, at: line.at, text: line.text });
     Ok(LogLines { lines: lines.collect() })
 }
 
-/// The server of a name. If there is none, the error lists those that exist.
-fn find(gateway: &Gateway, name: &str) -> Result<Arc<Upstream>, OperationError> {
-    let found = ServerKey::parse(name).and_then(|key| gateway.servers().upstream(&key));
-    found.ok_or_else(|| unknown(gateway, name))
+/// The server of a name. If to the requester there is none, the error lists those that there are.
+fn find(context: &OperationContext, name: &str) -> Result<Arc<Upstream>, OperationError> {
+    let key = context.gateway.pools().key_for(context.principal(), name);
+    let found = key.and_then(|key| context.gateway.servers().upstream(&key));
+    found.ok_or_else(|| unknown(context, name))
 }
 
 /// The error for a name that no server has: the one that was probably meant, else all.
-pub(super) fn unknown(gateway: &Gateway, name: &str) -> OperationError {
-    let known = gateway.servers().names();
+pub(super) fn unknown(context: &OperationContext, name: &str) -> OperationError {
+    let known = context.gateway.servers().names_for(context.principal());
     let suggestion = did_you_mean(name, known.iter().map(String::as_str));
     let suggestion = suggestion.unwrap_or_else(|| match known.as_slice() {
         [] => "no server is configured".to_owned(),

@@ -10,7 +10,7 @@ use octroi_api::{Face, OperationEntry};
 use octroi_core::pin::{DefinitionHash, PinKind};
 use octroi_core::tool::{Risk, SideEffects, Source, ToolDescriptor};
 use octroi_core::trust::Trust;
-use octroi_core::{CanonicalId, OWN_NAME, ServerKey};
+use octroi_core::{CanonicalId, OWN_NAME};
 use octroi_gateway::{RegisteredTool, ToolFilter};
 use serde_json::Value;
 
@@ -30,20 +30,22 @@ pub(crate) async fn list(
     context: &OperationContext,
     request: CatalogRequest,
 ) -> Result<ToolCatalog, OperationError> {
-    let has = |name: &str| {
-        name == OWN_NAME
-            || ServerKey::parse(name).is_some_and(|key| context.gateway.servers().upstream(&key).is_some())
-    };
-    if let Some(missing) = request.servers.iter().find(|name| !has(name)) {
-        return Err(servers::unknown(&context.gateway, missing));
+    let pools = context.gateway.pools();
+    let mut wanted = Vec::new();
+    for name in &request.servers {
+        wanted.push(match pools.key_for(context.principal(), name) {
+            Some(key) => key.to_string(),
+            None if name == OWN_NAME => name.clone(),
+            None => return Err(servers::unknown(context, name)),
+        });
     }
     let filter = ToolFilter {
-        servers: request.servers,
+        servers: wanted,
         sources: request.source_types.into_iter().map(|source| source.0).collect(),
         risks: request.risk_levels.into_iter().map(|risk| risk.0).collect(),
         side_effects: request.side_effect_tags,
     };
-    let mut tools = context.gateway.registry().tools(&filter);
+    let mut tools = pools.tools(context.principal(), &filter);
     tools.extend(MANAGEMENT_TOOLS.iter().filter(|own| filter.matches(&own.descriptor)).cloned());
     tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
     let tools: Vec<ToolSummary> = tools.iter().map(|tool| summary(tool, &definition(tool))).collect();
@@ -58,8 +60,8 @@ pub(super) async fn get(
     let is_named = |own: &&RegisteredTool| own.descriptor.id.as_str() == name || own.wire_name == name;
     let found = match MANAGEMENT_TOOLS.iter().find(is_named) {
         Some(own) => own.clone(),
-        None => context.gateway.registry().tool(name).map_err(|message| {
-            let silent = context.gateway.servers().silent_server_of(name);
+        None => context.gateway.pools().tool(context.principal(), name).map_err(|message| {
+            let silent = context.gateway.servers().silent_server_of(context.principal(), name);
             let reason = silent.map(|silent| {
                 format!(": server `{}` has no tools: {} ({})", silent.server, silent.reason, silent.hint)
             });

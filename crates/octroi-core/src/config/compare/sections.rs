@@ -93,9 +93,13 @@ pub(super) fn mcp(fields: &mut FieldMerger<'_>, kept: &mut McpSection, new: &Mcp
         health_retention,
         wire_name_max,
         list_wait,
+        pool_idle,
+        max_pools,
     } = new;
     fields.field(&["health_retention"], &mut kept.health_retention, health_retention, harmless);
     fields.field(&["list_wait"], &mut kept.list_wait, list_wait, harmless);
+    fields.field(&["pool_idle"], &mut kept.pool_idle, pool_idle, harmless);
+    fields.field(&["max_pools"], &mut kept.max_pools, max_pools, harmless);
     fields.field(&["wire_name_max"], &mut kept.wire_name_max, wire_name_max, harmless);
     fields.field(&["enabled"], &mut kept.enabled, enabled, |_, after| !after);
     fields.field(&["auto_reload"], &mut kept.auto_reload, auto_reload, |before, after| {
