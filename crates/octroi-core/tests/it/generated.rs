@@ -146,6 +146,7 @@ fn the_page_of_limits_is_complete() {
     let of_clients = SERVER.iter().filter(is_limit);
     let all =
         of_clients.chain(ENTRY.iter().filter(is_limit)).chain(APPROVALS.iter().filter(is_limit_or_wait));
+    let all = all.chain(MCP.iter().filter(|key| matches!(key.name, "pool_idle" | "max_pools")));
     let missing: Vec<String> = all
         .map(|key| format!("| `{}` | {} |", key.name, key.default))
         .filter(|row| !page.contains(row))

@@ -300,6 +300,8 @@ image = "img:1"
         health_retention = "7d"                   # default
         wire_name_max = 50                        # default
         list_wait = "1500ms"                      # default
+        pool_idle = "10m"                         # default
+        max_pools = 1000                          # default
         strict = true                             # default
 
         [[mcp.servers]]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -29,6 +29,9 @@ use super::readable::{Readability, Readable};
 
 /// Compiling a schema in a definition of this size may take more than a millisecond.
 const HEAVY_BYTES: usize = 8 * 1024;
+
+/// No arguments are sent as headers.
+static NO_HEADERS: LazyLock<Arc<ParamHeaders>> = LazyLock::new(Arc::default);
 
 /// One server's lists.
 #[derive(Debug)]
@@ -172,10 +175,8 @@ impl Offer {
     /// The arguments of a tool that are also sent as headers.
     pub(crate) fn headers_of(&self, tool: &str) -> Arc<ParamHeaders> {
         // Few servers have any, so most calls do not even look.
-        if self.headers.is_empty() {
-            return Arc::default();
-        }
-        self.headers.get(tool).map(Arc::clone).unwrap_or_default()
+        let own = if self.headers.is_empty() { None } else { self.headers.get(tool) };
+        Arc::clone(own.unwrap_or(&NO_HEADERS))
     }
 
     /// Whether it was made of the same as these lists, whose entries are known to be the same.

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use bytes::Bytes;
 use octroi_core::{ServerKey, wire_name};
@@ -55,6 +56,8 @@ struct Entries {
     /// Under the server's own names.
     own: [Option<Bytes>; 4],
     is_used: bool,
+    /// For how long nobody had wanted one when that was last looked at.
+    idle: Duration,
 }
 
 impl Offer {
@@ -103,11 +106,13 @@ impl Offer {
         self.n_bytes[position(list)]
     }
 
-    /// Drops the rendered lists, unless somebody wanted one since the last time.
-    pub(crate) fn forget_unused(&self) {
+    /// Drops the rendered lists if nobody wanted one for that long; `since_last` is the time since this was last done.
+    pub(crate) fn forget_unused(&self, since_last: Duration, limit: Duration) {
         let mut entries = self.rendered.0.lock();
-        if !std::mem::take(&mut entries.is_used) {
-            *entries = Entries::default();
+        entries.idle =
+            if std::mem::take(&mut entries.is_used) { Duration::ZERO } else { entries.idle + since_last };
+        if entries.idle >= limit {
+            *entries = Entries { idle: entries.idle, ..Entries::default() };
         }
     }
 }

@@ -41,7 +41,7 @@ impl Pools {
         }
         drop(shared);
         for offer in catalogue.offers() {
-            offer.forget_unused();
+            offer.forget_unused(since_last, limits.idle);
         }
     }
 

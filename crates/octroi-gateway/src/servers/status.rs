@@ -99,9 +99,15 @@ impl Servers {
                 .unwrap_or_default()
                 .into_iter()
                 .chain(self.registry.new_tools(&spec.key))
+                .chain(self.pools.members().is_shadowed(&spec.key).then(|| shadowed(&spec.key)))
                 .collect(),
         }
     }
+}
+
+/// Why nobody sees a user's server.
+fn shadowed(key: &ServerKey) -> String {
+    format!("everybody shares a server `{}`, so this one is left out until one of them is renamed", key.name)
 }
 
 /// What a person who does not know of it can do about a server that is off.

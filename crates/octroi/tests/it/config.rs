@@ -263,6 +263,8 @@ fn show_hides_secrets() {
             health_retention = "7d"
             wire_name_max = 50
             list_wait = "1500ms"
+            pool_idle = "10m"
+            max_pools = 1000
             strict = true
 
             [[mcp.servers]]
