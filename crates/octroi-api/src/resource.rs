@@ -40,6 +40,10 @@ pub enum ResourceKind {
     AgentProposals,
     Proposal,
     RecentAudit,
+    RecentCalls,
+    Attention,
+    Clients,
+    ServerLogs,
 }
 
 /// The form in which a resource is read.

@@ -2,6 +2,7 @@
 //! handlers that get a copy. None of it delays a call.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use octroi_core::config::AuditSection;
@@ -45,6 +46,8 @@ pub struct AuditIndex {
     /// Held while records are purged: two purges at once would conflict.
     purging: tokio::sync::Mutex<()>,
     handlers: HandlerSet,
+    /// Whether a record of a call came by in this run.
+    has_seen_calls: AtomicBool,
     /// What identifies the last snapshot of this run.
     snapshot: tokio::sync::Mutex<Option<String>>,
 }
@@ -73,6 +76,7 @@ impl AuditIndex {
             refusals: refusals::Refusals::default(),
             purging: tokio::sync::Mutex::default(),
             handlers: HandlerSet::default(),
+            has_seen_calls: AtomicBool::new(false),
             snapshot: tokio::sync::Mutex::default(),
         }
     }

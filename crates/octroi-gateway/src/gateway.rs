@@ -29,6 +29,7 @@ use crate::audit_index::{AuditIndex, SnapshotWhen, note_signed};
 use crate::audit_recorder::{AuditRecorder, Initiator};
 use crate::caller::Caller;
 use crate::carried::CarriedKeys;
+use crate::clients::Clients;
 use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
 use crate::identity::Identity;
@@ -80,6 +81,7 @@ pub struct Gateway {
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
     notifier: Arc<Notifier>,
+    clients: Arc<Clients>,
     problems: KnownProblems,
 }
 
@@ -167,11 +169,12 @@ impl Gateway {
         });
         let notifier = Arc::new(Notifier::new(&context, &recorder));
         let gateway = Arc::new(Self {
-            context,
             persistence,
             carried,
             recorder,
             audit,
+            clients: Arc::new(Clients::new(context.clock.clone(), &subscriptions)),
+            context,
             subscriptions,
             identity,
             secrets,
@@ -361,6 +364,11 @@ impl Gateway {
     /// Unsubscribes a client from a resource.
     pub fn unwatch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
         self.servers.unwatch(listener, uri)
+    }
+
+    /// The clients that are connected.
+    pub fn clients(&self) -> &Arc<Clients> {
+        &self.clients
     }
 
     /// The servers.

@@ -2,7 +2,9 @@
 
 use octroi_api::ApiError;
 use octroi_gateway::audit::AuditError;
-use octroi_gateway::{AuditIndexError, OperatorError, PolicyError, ReplayError, StoreError, UpstreamError};
+use octroi_gateway::{
+    AuditIndexError, ForgetRuleError, OperatorError, PolicyError, ReplayError, StoreError, UpstreamError,
+};
 
 use crate::control::ReloadError;
 
@@ -81,6 +83,15 @@ impl From<OperatorError> for OperationError {
 impl From<AuditIndexError> for OperationError {
     fn from(error: AuditIndexError) -> Self {
         Self::AuditIndex(Box::new(error))
+    }
+}
+
+impl From<ForgetRuleError> for OperationError {
+    fn from(error: ForgetRuleError) -> Self {
+        match error {
+            ForgetRuleError::Operator(error) => error.into(),
+            ForgetRuleError::Policy(error) => error.into(),
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The handlers of all operations: one for each entry of the table, sorted by subject like the table.
 
+mod activity;
 mod agents;
 mod approvals;
+mod attention;
 mod audit;
 mod calls;
+mod clients;
 mod config;
 mod context;
 pub(crate) mod handler;
@@ -23,6 +26,7 @@ use std::sync::LazyLock;
 use octroi_api::Face;
 use octroi_api::operations as api;
 
+pub(crate) use activity::recent as recent_calls;
 pub(crate) use agents::{
     all as all_agents, one as agent, session as agent_session, snapshot as agent_snapshot,
     status as agent_status,
@@ -30,18 +34,20 @@ pub(crate) use agents::{
 pub(crate) use approvals::{
     LISTED_MAX, PENDING_MAX, describe as describe_approval, describe_briefly as describe_listed_approval,
 };
+pub(crate) use attention::list as list_attention;
 pub(crate) use audit::describe_record as audit_record;
+pub(crate) use clients::list as list_clients;
 pub(crate) use context::{OperationContext, Requester};
 pub(crate) use handler::{Handler, Work};
 pub(crate) use health::by_server as health_by_server;
 pub(crate) use pins::list as list_pins;
 pub(crate) use policies::version as policy_version;
-pub(crate) use servers::{get_status as server_status, list as list_servers};
+pub(crate) use servers::{get_status as server_status, list as list_servers, newest_lines};
 pub(crate) use tokens::list as list_tokens;
 pub(crate) use tools::list as list_tools;
 pub(crate) use users::list as list_users;
 
-use handler::{call, change, change_or_preview, read, recorded_by_log};
+use handler::{call, change, change_or_preview, changes, read, recorded_by_log};
 
 /// One handler for each operation; a test compares it with the table.
 static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
@@ -61,6 +67,10 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::tools::ToolsListCatalog>(tools::list),
         read::<api::tools::ToolsGet>(tools::get),
         call::<api::tools::ToolsCall>(calls::call),
+        read::<api::attention::AttentionList>(attention::list),
+        read::<api::activity::CallsList>(activity::list),
+        read::<api::activity::CallsGet>(activity::get),
+        read::<api::clients::ClientsList>(clients::list),
         change_or_preview::<api::approvals::AgentsDecideRequest>(approvals::decide, approvals::preview),
         change_or_preview::<api::approvals::AgentsApproveRequest>(
             approvals::approve,
@@ -70,6 +80,10 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::approvals::ApprovalsList>(approvals::list),
         read::<api::approvals::ApprovalsGet>(approvals::get),
         change::<api::approvals::ApprovalsReveal>(approvals::reveal),
+        read::<api::approvals::ApprovalsContext>(approvals::context),
+        read::<api::approvals::ApprovalsCheckArguments>(approvals::check_arguments),
+        changes::<api::approvals::ApprovalsDecideMany, _, _>(approvals::decide_many, approvals::decided_many),
+        change::<api::approvals::ApprovalsForgetRule>(approvals::forget_rule),
         read::<api::pins::PinsList>(pins::list),
         change::<api::pins::PinsAccept>(pins::accept),
         change::<api::pins::PinsReject>(pins::reject),

@@ -98,6 +98,7 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::NotHeld { .. }
         | OperatorError::NotMasked { .. }
         | OperatorError::NothingAccepted(_)
+        | OperatorError::NoRule { .. }
         | OperatorError::UnknownUser(_)
         | OperatorError::UnknownToken(_)
         | OperatorError::UnknownSecret(_)

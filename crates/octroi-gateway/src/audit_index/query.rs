@@ -173,6 +173,21 @@ impl AuditIndex {
         Ok(records)
     }
 
+    /// The records of a call in the index, of these types, the newest first. Those that were just written may be
+    /// missing.
+    pub async fn indexed_of_call(
+        &self,
+        call: &str,
+        event_types: &[Kind],
+    ) -> Result<Vec<AuditRow>, AuditIndexError> {
+        let filter = AuditFilter {
+            call_id: Some(call.to_owned()),
+            event_types: event_types.iter().map(|kind| kind.as_str().to_owned()).collect(),
+            ..AuditFilter::default()
+        };
+        Ok(self.parts()?.1.audit_events(&filter, None, RECORDS_OF_CALL).await?.rows)
+    }
+
     /// The number of events by type, agent, tool and decision since a time.
     pub async fn counts(&self, since_ms: i64, n_max: u32) -> Result<Vec<AuditCount>, AuditIndexError> {
         let (log, store) = self.parts()?;

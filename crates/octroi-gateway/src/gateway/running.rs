@@ -45,6 +45,7 @@ impl Gateway {
                     self.approvals.expire().await;
                     self.approvals.remove_arguments().await;
                     self.servers.sweep().await;
+                    self.clients.sweep();
                 }
                 _ = refresh.tick() => self.servers.request_lists(),
                 _ = forget.tick() => {

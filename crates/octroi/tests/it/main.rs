@@ -8,6 +8,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
 mod accepting;
+mod activity;
 mod agents;
 mod agents_life;
 mod agents_owned;
