@@ -7,6 +7,7 @@ pub mod attention;
 pub mod audit;
 pub mod clients;
 pub mod config;
+pub mod gateway;
 pub mod health;
 pub mod pins;
 pub mod policies;
@@ -33,9 +34,10 @@ pub struct Group {
 }
 
 /// All operations, by subject.
-pub static OPERATIONS: [Group; 16] = [
+pub static OPERATIONS: [Group; 17] = [
     Group { title: "Servers", operations: servers::OPERATIONS },
     Group { title: "Health", operations: health::OPERATIONS },
+    Group { title: "Gateway", operations: gateway::OPERATIONS },
     Group { title: "Configuration", operations: config::OPERATIONS },
     Group { title: "Tools", operations: tools::OPERATIONS },
     Group { title: "Attention", operations: attention::OPERATIONS },

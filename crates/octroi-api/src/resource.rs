@@ -44,6 +44,7 @@ pub enum ResourceKind {
     Attention,
     Clients,
     ServerLogs,
+    Gateway,
 }
 
 /// The form in which a resource is read.

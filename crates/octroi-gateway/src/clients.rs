@@ -167,9 +167,10 @@ impl Clients {
                 return known;
             }
             if entries.len() >= OF_PRINCIPAL_MAX {
-                let oldest = entries.iter().enumerate().min_by_key(|(_, entry)| {
-                    (entry.is_in_use(), entry.last_ms.load(Ordering::Relaxed))
-                });
+                let oldest = entries
+                    .iter()
+                    .enumerate()
+                    .min_by_key(|(_, entry)| (entry.is_in_use(), entry.last_ms.load(Ordering::Relaxed)));
                 if let Some(oldest) = oldest.map(|(place, _)| place) {
                     entries.remove(oldest);
                 }
@@ -327,7 +328,12 @@ mod tests {
         (Arc::new(Clients::new(clock, &subscriptions)), now)
     }
 
-    fn name<'a>(principal: &'a Principal, era: Era, owner: &'a str, info: Option<&'a Bytes>) -> ClientName<'a> {
+    fn name<'a>(
+        principal: &'a Principal,
+        era: Era,
+        owner: &'a str,
+        info: Option<&'a Bytes>,
+    ) -> ClientName<'a> {
         ClientName { principal, era, owner, session: None, info, transport: "http" }
     }
 

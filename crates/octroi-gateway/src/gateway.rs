@@ -82,6 +82,7 @@ pub struct Gateway {
     pipeline: Arc<Pipeline>,
     notifier: Arc<Notifier>,
     clients: Arc<Clients>,
+    started_at_ms: i64,
     problems: KnownProblems,
 }
 
@@ -174,6 +175,7 @@ impl Gateway {
             recorder,
             audit,
             clients: Arc::new(Clients::new(context.clock.clone(), &subscriptions)),
+            started_at_ms: context.clock.now_ms(),
             context,
             subscriptions,
             identity,
@@ -364,6 +366,11 @@ impl Gateway {
     /// Unsubscribes a client from a resource.
     pub fn unwatch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
         self.servers.unwatch(listener, uri)
+    }
+
+    /// When it was started.
+    pub fn started_at_ms(&self) -> i64 {
+        self.started_at_ms
     }
 
     /// The clients that are connected.

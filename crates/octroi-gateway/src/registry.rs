@@ -32,7 +32,7 @@ mod seen;
 mod tools;
 
 pub use kept_out::Forgotten;
-pub use quarantine::{HeldPin, PinName};
+pub use quarantine::{HeldPin, PastDefinition, PinName};
 pub use tools::{RegisteredTool, ToolFilter};
 
 /// The catalogue and the data it is built from.

@@ -1,7 +1,7 @@
 //! Why an operation was not performed, or a resource not read.
 
 use octroi_api::ApiError;
-use octroi_gateway::audit::AuditError;
+use octroi_gateway::audit::{AuditError, ProofError};
 use octroi_gateway::{
     AuditIndexError, ForgetRuleError, OperatorError, PolicyError, ReplayError, StoreError, UpstreamError,
 };
@@ -66,6 +66,9 @@ pub(crate) enum OperationError {
     /// An error of the audit index.
     #[error(transparent)]
     AuditIndex(Box<AuditIndexError>),
+    /// A record cannot be proved, or not yet.
+    #[error(transparent)]
+    CannotProve(ProofError),
     /// An error of replaying calls.
     #[error(transparent)]
     Replay(#[from] ReplayError),

@@ -9,6 +9,7 @@ mod calls;
 mod clients;
 mod config;
 mod context;
+mod gateway;
 pub(crate) mod handler;
 mod health;
 mod pins;
@@ -38,6 +39,7 @@ pub(crate) use attention::list as list_attention;
 pub(crate) use audit::describe_record as audit_record;
 pub(crate) use clients::list as list_clients;
 pub(crate) use context::{OperationContext, Requester};
+pub(crate) use gateway::status as gateway_status;
 pub(crate) use handler::{Handler, Work};
 pub(crate) use health::by_server as health_by_server;
 pub(crate) use pins::list as list_pins;
@@ -63,6 +65,8 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         ),
         read::<api::servers::ServersLogs>(servers::logs),
         read::<api::health::HealthCheckAll>(health::check_all),
+        read::<api::gateway::GatewayStatusGet>(gateway::status),
+        read::<api::gateway::QuotasList>(gateway::quotas),
         change::<api::config::ConfigReload>(config::reload),
         read::<api::tools::ToolsListCatalog>(tools::list),
         read::<api::tools::ToolsGet>(tools::get),
@@ -89,6 +93,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::pins::PinsReject>(pins::reject),
         change::<api::pins::PinsForget>(pins::forget),
         read::<api::pins::PinsLock>(pins::lock),
+        read::<api::pins::PinsHistory>(pins::history),
         read::<api::agents::AgentsList>(agents::list),
         read::<api::agents::AgentsGet>(agents::get),
         change::<api::agents::AgentsCreate>(agents::create),
@@ -115,6 +120,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::policies::PolicySetFloor>(policies::set_floor),
         read::<api::policies::PolicyShow>(policies::show),
         read::<api::policies::PolicyHistory>(policies::history),
+        change::<api::policies::PolicyRollback>(policies::rollback),
         read::<api::policies::PolicyCheckSource>(policies::check),
         read::<api::policies::PolicyTest>(policies::test),
         read::<api::policies::PolicyWhy>(policies::why),
@@ -133,6 +139,8 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::audit::AuditVerify>(audit::verify),
         recorded_by_log::<api::audit::AuditPurge>(audit::purge),
         read::<api::audit::AuditReport>(audit::report),
+        read::<api::audit::AuditProve>(audit::prove),
+        read::<api::audit::AuditExport>(audit::export),
     ]
 });
 

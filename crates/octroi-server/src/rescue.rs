@@ -72,6 +72,9 @@ impl From<&OperationError> for ApiError {
                 };
                 Self::new(code, text).with_hint(error.hint())
             }
+            OperationError::CannotProve(error) => {
+                Self::new(ErrorCode::Conflict, text).with_hint(error.hint())
+            }
             OperationError::Replay(error) => Self::new(of_replay(error), chain(error)),
             OperationError::Internal(_) => Self::new(ErrorCode::InternalError, text),
         }

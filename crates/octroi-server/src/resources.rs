@@ -60,6 +60,7 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
         ResourceUri::AgentProposals(agent) => one(uri, &policies::proposals(context, agent).await?)?,
         ResourceUri::Proposal(id) => one(uri, &policies::proposal(context, *id).await?)?,
         ResourceUri::RecentCalls => one(uri, &operations::recent_calls(context).await?)?,
+        ResourceUri::Gateway => one(uri, &operations::gateway_status(context, NoArguments {}).await?)?,
         ResourceUri::Clients => one(uri, &operations::list_clients(context, NoArguments {}).await?)?,
         ResourceUri::ServerLogs(key) => one(uri, &operations::newest_lines(context, key)?)?,
         ResourceUri::Attention => one(uri, &operations::list_attention(context, NoArguments {}).await?)?,

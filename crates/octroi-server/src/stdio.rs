@@ -277,9 +277,8 @@ impl StdioClient {
             return Some(error_message(Some(id), &error));
         };
         let client = Arc::new(LegacyClient { session: Arc::clone(&session), out: self.out.clone() });
-        let answer = session
-            .answer(&self.frontends, request, &params, &session.caller(client, false))
-            .await?;
+        let answer =
+            session.answer(&self.frontends, request, &params, &session.caller(client, false)).await?;
         Some(answer.to_message(id))
     }
 
@@ -305,8 +304,7 @@ impl StdioClient {
             return Some(error_message(Some(id), &error));
         }
         if request.method().is_legacy_only() {
-            let error =
-                self.frontends.refuse_method(&self.frontend, &self.principal, request.method());
+            let error = self.frontends.refuse_method(&self.frontend, &self.principal, request.method());
             return Some(error_message(Some(id), &error));
         }
         if *request.method() == Method::Listen {

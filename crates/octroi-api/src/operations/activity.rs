@@ -13,7 +13,8 @@ use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
 /// In listing order.
-pub static OPERATIONS: &[OperationEntry] = &[OperationEntry::of::<CallsList>(), OperationEntry::of::<CallsGet>()];
+pub static OPERATIONS: &[OperationEntry] =
+    &[OperationEntry::of::<CallsList>(), OperationEntry::of::<CallsGet>()];
 
 /// A call of a tool, put together from its audit records. A call that was asked about is one, from the question to
 /// its end.
@@ -245,8 +246,7 @@ impl Operation for CallsGet {
 
     const NAME: &'static str = "calls_get";
     const TITLE: &'static str = "Show a call";
-    const DESCRIPTION: &'static str =
-        "One call: what was sent and answered as recorded, the verdict of every gate, and what happened when.";
+    const DESCRIPTION: &'static str = "One call: what was sent and answered as recorded, the verdict of every gate, and what happened when.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] =

@@ -146,7 +146,12 @@ impl ResourceChange<'_> {
     pub fn resources(&self) -> Vec<ResourceUri> {
         match *self {
             Self::Servers(keys) => {
-                let mut uris = vec![ResourceUri::Servers, ResourceUri::Health, ResourceUri::Attention];
+                let mut uris = vec![
+                    ResourceUri::Servers,
+                    ResourceUri::Health,
+                    ResourceUri::Attention,
+                    ResourceUri::Gateway,
+                ];
                 uris.extend(keys.iter().cloned().map(ResourceUri::Server));
                 uris
             }

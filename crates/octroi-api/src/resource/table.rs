@@ -12,6 +12,7 @@ use crate::operations::approvals::Approval;
 use crate::operations::attention::Attention;
 use crate::operations::audit::AuditRecords;
 use crate::operations::clients::ClientList;
+use crate::operations::gateway::GatewayStatus;
 use crate::operations::health::HealthByServer;
 use crate::operations::pins::HeldPins;
 use crate::operations::policies::{PolicyState, PolicyVersion};
@@ -74,7 +75,7 @@ impl ResourceEntry {
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 27] = [
+pub static RESOURCES: [ResourceEntry; 28] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
@@ -313,6 +314,15 @@ pub static RESOURCES: [ResourceEntry; 27] = [
         "The newest lines that a server wrote to its standard error; `servers_logs` continues with `from`",
         json::<LogLines>(),
         &[Topic::ServerLog],
+    )
+    .of_admins(),
+    of_people(
+        ResourceKind::Gateway,
+        "resource://gateway/status",
+        ("gateway", "Gateway"),
+        "The gateway itself: version, uptime, data directory, audit log, and everything that is wrong",
+        json::<GatewayStatus>(),
+        &[Topic::Servers],
     )
     .of_admins(),
 ];

@@ -72,6 +72,8 @@ pub enum ResourceUri {
     Clients,
     /// What a server wrote.
     ServerLogs(ServerKey),
+    /// The gateway itself.
+    Gateway,
 }
 
 impl ResourceUri {
@@ -118,6 +120,7 @@ impl ResourceUri {
             ResourceKind::Attention => Self::Attention,
             ResourceKind::Clients => Self::Clients,
             ResourceKind::ServerLogs => Self::ServerLogs(server_of(&text(0)?)?),
+            ResourceKind::Gateway => Self::Gateway,
         })
     }
 
@@ -153,6 +156,7 @@ impl ResourceUri {
             Self::Attention => (ResourceKind::Attention, vec![]),
             Self::Clients => (ResourceKind::Clients, vec![]),
             Self::ServerLogs(key) => (ResourceKind::ServerLogs, vec![segment_of(key)]),
+            Self::Gateway => (ResourceKind::Gateway, vec![]),
         }
     }
 
@@ -196,7 +200,8 @@ impl ResourceUri {
             | Self::RecentAudit
             | Self::RecentCalls
             | Self::Attention
-            | Self::Clients => ObjectRef::Gateway,
+            | Self::Clients
+            | Self::Gateway => ObjectRef::Gateway,
         }
     }
 }

@@ -8,7 +8,10 @@ use octroi_core::glob::Glob;
 use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditRow, Store, StoreError};
 
 use super::AuditIndex;
-use crate::audit::{AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, matching_events, verify};
+use crate::audit::{
+    AuditError, AuditLog, LogReader, Proof, ProofError, Record, Report, VerifyOptions, matching_events,
+    prove, verify,
+};
 
 /// How long a search waits for records that were just written.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -193,6 +196,14 @@ impl AuditIndex {
         let (log, store) = self.parts()?;
         self.await_table(log.position()).await;
         Ok(store.audit_counts(since_ms, n_max).await?)
+    }
+
+    /// Proves that a record is part of the log. Reads everything up to the checkpoint that covers it.
+    pub async fn prove(&self, seq: u64) -> Result<Proof, ProofError> {
+        let log = self.recorder.log().ok_or(AuditError::Closed)?;
+        let directory = log.directory().to_owned();
+        let looking = self.context.tasks.spawn_blocking("audit-prove", move || prove(&directory, seq));
+        looking.await.unwrap_or(Err(AuditError::Closed.into()))
     }
 
     /// Verifies that the log was not changed.

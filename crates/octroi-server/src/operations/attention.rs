@@ -93,8 +93,11 @@ async fn pins(context: &OperationContext) -> Result<Vec<AttentionItem>, Operatio
     held.retain(|held| held.kept_out_by.is_none() && may_act_on(context, &held.server));
     let items = held.into_iter().map(|held| {
         let (server, kind) = (held.server.to_string(), held.kind.as_str());
-        let title =
-            if held.name.is_empty() { format!("{server}: instructions") } else { format!("{server}.{}", held.name) };
+        let title = if held.name.is_empty() {
+            format!("{server}: instructions")
+        } else {
+            format!("{server}.{}", held.name)
+        };
         AttentionItem {
             id: Some(format!("{server} {kind} {}", held.name).trim_end().to_owned()),
             reason: Some(held.reason),
@@ -164,7 +167,10 @@ fn expiring_tokens(context: &OperationContext) -> Vec<AttentionItem> {
             reason: Some("`octroi token rotate` makes its successor".to_owned()),
             agent: token.record.agent.clone(),
             until_ms: moment(at_ms),
-            ..item(AttentionKind::Token, format!("token {} of {} expires", token.record.label, token.record.user))
+            ..item(
+                AttentionKind::Token,
+                format!("token {} of {} expires", token.record.label, token.record.user),
+            )
         })
     });
     let mut ending: Vec<AttentionItem> = ending.collect();
@@ -189,13 +195,9 @@ async fn first_steps(context: &OperationContext) -> Result<Vec<FirstStep>, Opera
     };
     let filter = ApprovalFilter { part: ApprovalPart::History, agent: None };
     let past = gateway.approvals().list(&filter, PAST_MAX).await?;
-    let has_decision =
-        past.iter().any(|past| past.decided_by.is_some() && context.may_see_approval(past));
-    let step = |step: &str, done: bool, hint: &str| FirstStep {
-        step: step.to_owned(),
-        done,
-        hint: hint.to_owned(),
-    };
+    let has_decision = past.iter().any(|past| past.decided_by.is_some() && context.may_see_approval(past));
+    let step =
+        |step: &str, done: bool, hint: &str| FirstStep { step: step.to_owned(), done, hint: hint.to_owned() };
     Ok(vec![
         step("server_added", !gateway.servers().names().is_empty(), "add a server to octroi.toml"),
         step("client_connected", has_call || has_client(), "connect a client with an agent's token"),

@@ -2,8 +2,8 @@
 
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::clients::{Client, ClientList, ClientProgram};
-use octroi_core::principal::TokenKind;
 use octroi_core::PrincipalKind;
+use octroi_core::principal::TokenKind;
 use octroi_gateway::ConnectedClient;
 use octroi_mcp::Era;
 use serde_json::Value;

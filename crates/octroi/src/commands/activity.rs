@@ -134,7 +134,8 @@ fn show(detail: &CallDetail) {
     }
     for event in &detail.events {
         let reason = event.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let line = format!("{}  {:>7}  {}  {}{reason}", to_the_second(event.at_ms), event.seq, event.by, event.what);
+        let line =
+            format!("{}  {:>7}  {}  {}{reason}", to_the_second(event.at_ms), event.seq, event.by, event.what);
         printer::data(&visible(&line));
     }
 }

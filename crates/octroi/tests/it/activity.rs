@@ -80,11 +80,8 @@ async fn a_call_is_one_row_from_the_question_to_its_end() {
     watcher.next(SOON).await.expect("the feed changed");
 
     let waiting = pairs(&[("add", "waiting"), ("fail", "denied"), ("echo", "completed")]);
-    let listed = until(
-        async || done(&owner, "calls_list", json!({})).await,
-        |page| outcomes(page) == waiting,
-    )
-    .await;
+    let listed =
+        until(async || done(&owner, "calls_list", json!({})).await, |page| outcomes(page) == waiting).await;
     assert_eq!(outcomes(&read(&owner, "resource://calls/recent").await), waiting);
     let denied = &listed["calls"][1];
     assert_eq!(denied["decided"]["decision"], "deny_continue", "{denied}");
@@ -116,9 +113,16 @@ async fn a_call_is_one_row_from_the_question_to_its_end() {
 
     let shown = done(&owner, "calls_get", json!({ "id": approval })).await;
     assert_eq!(shown["request"]["arguments"], json!({"a": 1, "b": 2}), "{shown:#}");
-    assert_eq!((&shown["answer"]["outcome"], &shown["request"]["is_whole"]), (&json!("completed"), &json!(true)));
-    let what: Vec<&str> =
-        shown["events"].as_array().expect("events").iter().filter_map(|event| event["what"].as_str()).collect();
+    assert_eq!(
+        (&shown["answer"]["outcome"], &shown["request"]["is_whole"]),
+        (&json!("completed"), &json!(true))
+    );
+    let what: Vec<&str> = shown["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .filter_map(|event| event["what"].as_str())
+        .collect();
     assert_eq!(what, ["waiting", "approved", "allow", "completed"], "{shown:#}");
     let person = shown["gates"].as_array().expect("gates").iter().find(|gate| gate["gate"] == "person");
     assert_eq!(person.expect("the person")["by"], "ana", "{shown:#}");
@@ -254,7 +258,8 @@ async fn a_person_sees_what_helps_to_decide_and_can_take_a_rule_back() {
     let (owner, stranger) =
         (as_holder(&gateway, ANA, Era::Modern).await, as_holder(&gateway, BOB, Era::Modern).await);
     let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
-    let asks = async |a: u64| pending(&agent.call("peer_add", json!({"a": a, "b": 2})).await.expect("a result"));
+    let asks =
+        async |a: u64| pending(&agent.call("peer_add", json!({"a": a, "b": 2})).await.expect("a result"));
     let first = asks(1).await;
     let remember = json!({"call_id": first, "remember": "exact", "reason": "fine"});
     done(&owner, "agents_approve_request", remember).await;
@@ -279,7 +284,11 @@ async fn a_person_sees_what_helps_to_decide_and_can_take_a_rule_back() {
     {
         let request = json!({"id": second, "arguments": arguments});
         let checked = done(&owner, "approvals_check_arguments", request).await;
-        assert_eq!((&checked["ok"], checked["complaint"].is_string()), (&json!(is_ok), !is_ok), "{checked:#}");
+        assert_eq!(
+            (&checked["ok"], checked["complaint"].is_string()),
+            (&json!(is_ok), !is_ok),
+            "{checked:#}"
+        );
         assert_eq!(checked["decision"].is_string(), is_ok, "{checked:#}");
     }
 
@@ -289,15 +298,26 @@ async fn a_person_sees_what_helps_to_decide_and_can_take_a_rule_back() {
     let of_stranger = done(&stranger, "approvals_decide_many", many.clone()).await;
     assert_eq!((&of_stranger["decided"], &of_stranger["failed"]), (&json!(0), &json!(4)), "{of_stranger:#}");
     let codes = |answer: &Value| -> Vec<Value> {
-        answer["results"].as_array().expect("results").iter().map(|one| one["error"]["code"].clone()).collect()
+        answer["results"]
+            .as_array()
+            .expect("results")
+            .iter()
+            .map(|one| one["error"]["code"].clone())
+            .collect()
     };
     assert_eq!(codes(&of_stranger), vec![json!("not_found"); 4], "{of_stranger:#}");
     let decided = done(&owner, "approvals_decide_many", many).await;
-    assert_eq!(codes(&decided), [json!(null), json!("conflict"), json!("not_found"), json!(null)], "{decided:#}");
+    assert_eq!(
+        codes(&decided),
+        [json!(null), json!("conflict"), json!("not_found"), json!(null)],
+        "{decided:#}"
+    );
     assert_eq!(decided["results"][3]["decided"]["state"], "denied_continue");
     let admin = person(&gateway, Era::Modern).await;
     let recorded = until(
-        async || done(&admin, "audit_query", json!({"kinds": ["approval_resolved"], "text": "decide_many"})).await,
+        async || {
+            done(&admin, "audit_query", json!({"kinds": ["approval_resolved"], "text": "decide_many"})).await
+        },
         |found| found["records"].as_array().map(Vec::len) == Some(2),
     )
     .await;
@@ -337,5 +357,151 @@ async fn a_log_is_followed_while_the_server_writes() {
     assert!(more["lines"].as_array().is_some_and(|lines| !lines.is_empty()), "{more}");
     let refused = owner.request("resources/read", json!({ "uri": uri })).await;
     assert_eq!(outcome(&refused), "resource_not_found");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_client_knows_is_not_sent_again() {
+    let gateway = TestGateway::start(&octroi(), &config()).await;
+    for era in [Era::Modern, Era::Legacy("2025-11-25")] {
+        let admin = person(&gateway, era).await;
+        for (method, member, mut params) in [
+            ("resources/read", "contents", json!({"uri": "resource://agents/list"})),
+            ("tools/list", "tools", json!({})),
+            ("resources/list", "resources", json!({})),
+        ] {
+            let whole = admin.request(method, params.clone()).await.expect("an answer");
+            let checksum = whole["_meta"]["octroi/checksum"].clone();
+            assert!(checksum.is_string() && whole[member] != json!([]), "{method}: {whole}");
+            params["_meta"] = json!({"octroi/checksum": checksum});
+            let short = admin.request(method, params.clone()).await.expect("an answer");
+            assert_eq!(
+                (&short[member], &short["_meta"]["octroi/unchanged"]),
+                (&json!([]), &json!(true)),
+                "{method}"
+            );
+            params["_meta"] = json!({"octroi/checksum": "another"});
+            let again = admin.request(method, params).await.expect("an answer");
+            assert_eq!((&again[member], &again["_meta"]["octroi/checksum"]), (&whole[member], &checksum));
+            assert_eq!(again["_meta"].get("octroi/unchanged"), None, "{method}");
+        }
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn policies_go_back_and_records_can_be_proved_and_exported() {
+    let gateway = TestGateway::start(&octroi(), &config()).await;
+    let (admin, owner) = (person(&gateway, Era::Modern).await, as_holder(&gateway, ANA, Era::Modern).await);
+    let deny = "[[deny]]\ntool = \"peer.touch\"\n";
+    for source in [deny, ""] {
+        done(&owner, "agents_set_policy", json!({"agent_id": "tester", "source": source})).await;
+    }
+    let level = json!({"level": "agent", "agent_id": "tester"});
+    let history = done(&owner, "policy_history", level).await;
+    let diff = history["diffs"][0].as_str().expect("a diff");
+    assert!(diff.contains("-tool = \"peer.touch\""), "{diff}");
+    let back = json!({"level": "agent", "agent_id": "tester", "version": history["versions"][1]["version"]});
+    let now = done(&owner, "policy_rollback", back.clone()).await;
+    assert_eq!((&now["source"], &now["author"]), (&json!(deny), &json!("ana")), "{now:#}");
+    for (level, agent, code) in
+        [("global", None, "admins_only"), ("floor", Some("tester"), "invalid_arguments")]
+    {
+        let mut request = json!({"level": level, "version": 1});
+        if let Some(agent) = agent {
+            request["agent_id"] = json!(agent);
+        }
+        assert_eq!(outcome(&owner.call("policy_rollback", request).await), code, "{level}");
+    }
+    let unknown = json!({"level": "agent", "agent_id": "tester", "version": 99});
+    assert_eq!(outcome(&owner.call("policy_rollback", unknown).await), "not_found");
+
+    let directory = gateway.directory().join("data");
+    let proof = until(
+        async || match admin.call("audit_prove", json!({"seq": 2})).await {
+            Ok(result) => result["structuredContent"].clone(),
+            Err(_) => Value::Null,
+        },
+        |proof| proof["record"].is_string(),
+    )
+    .await;
+    let file = gateway.directory().join("proof.json");
+    std::fs::write(&file, proof.to_string()).expect("a file");
+    let key = directory.join("audit/key.pub");
+    let (file, key) = (file.display().to_string(), key.display().to_string());
+    let checked = crate::audit::run(&directory, &["audit", "check-proof", &file, "--key", &key]).await;
+    assert!(checked.status.success(), "{checked:?}");
+    assert_eq!(outcome(&admin.call("audit_prove", json!({"seq": 1_000_000})).await), "not_found");
+
+    let (mut csv, mut after) = (String::new(), None);
+    loop {
+        let mut request = json!({"format": "csv"});
+        if let Some(after) = after {
+            request["after"] = json!(after);
+        }
+        let page = done(&admin, "audit_export", request).await;
+        csv.push_str(page["text"].as_str().expect("text"));
+        after = page["last"].as_u64();
+        if page["more"] != true {
+            break;
+        }
+    }
+    assert!(csv.starts_with("seq,at_ms,kind") && csv.matches("seq,at_ms").count() == 1, "{csv}");
+    assert!(csv.lines().any(|line| line.contains("policy_changed")), "{csv}");
+    assert_eq!(outcome(&owner.call("audit_export", json!({})).await), "admins_only");
+
+    let status = done(&admin, "gateway_status", json!({})).await;
+    assert!(status["data"]["audit_bytes"].as_u64() > Some(0), "{status:#}");
+    assert!(
+        status["data"]["database_bytes"].as_u64() > Some(0) && status["data"]["audit_segments"] == 1,
+        "{status:#}"
+    );
+    assert_eq!((&status["servers"], &status["data"]["audit_error"]), (&json!(1), &Value::Null), "{status:#}");
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_definition_has_a_history_and_a_quota_its_use() {
+    let quota = "[[quotas]]\nname = \"few\"\nagent = \"*\"\ncalls_per_minute = 50\neach = true\n";
+    let reworded = stdio_entry("peer", &["--fault", "reword"]);
+    let config = format!("{reworded}risk_overrides = {{ reword = \"low\" }}\n{quota}");
+    let gateway = TestGateway::start(&octroi(), &config).await;
+    let admin = person(&gateway, Era::Modern).await;
+    let agent = connect(&gateway, Era::Modern, ClientOptions::default()).await;
+    assert_eq!(agent.call_text("peer_reword", json!({})).await.as_deref(), Ok("reworded"));
+    let held =
+        until(async || done(&admin, "pins_list", json!({})).await, |held| held["count"] == 1).await["held"]
+            [0]
+        .clone();
+    let name = json!({"server": "peer", "kind": held["kind"], "name": held["name"]});
+    let history = done(&admin, "pins_history", name.clone()).await;
+    let states = |history: &Value| -> Vec<String> {
+        let versions = history["versions"].as_array().expect("versions").iter();
+        versions.map(|version| version["state"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(states(&history), ["quarantined", "accepted"], "{history:#}");
+    let newest = &history["versions"][0];
+    assert_eq!((&newest["changes"], &newest["hash"]), (&held["changes"], &held["hash"]), "{history:#}");
+    assert!(newest["diff"].as_str().is_some_and(|diff| diff.starts_with("--- ") && diff.contains("\n+")));
+    assert_eq!(history["versions"][1]["diff"], "");
+    let mut accept = name.clone();
+    accept["hash"] = held["hash"].clone();
+    done(&admin, "pins_accept", accept).await;
+    let history = done(&admin, "pins_history", name).await;
+    assert_eq!(states(&history), ["accepted", "replaced"], "{history:#}");
+    assert!(history["versions"][1]["ended_at"].is_string() && history["versions"][0]["by"].is_string());
+    let nothing = admin.call("pins_history", json!({"server": "peer", "name": "nothing"})).await;
+    assert_eq!(outcome(&nothing), "not_found");
+
+    let quotas = done(&admin, "quotas_list", json!({})).await;
+    let few = &quotas["quotas"][0];
+    assert_eq!(
+        (&few["name"], &few["of"], &few["each"]),
+        (&json!("few"), &json!(["agent = \"*\""]), &json!(true))
+    );
+    assert_eq!(
+        (&few["counters"][0]["of"], &few["counters"][0]["calls_last_minute"]),
+        (&json!(["tester"]), &json!(1))
+    );
     gateway.stop().await;
 }

@@ -161,7 +161,8 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         | ResourceKind::RecentAudit
         | ResourceKind::RecentCalls
         | ResourceKind::Attention
-        | ResourceKind::Clients => entry.uri.to_owned(),
+        | ResourceKind::Clients
+        | ResourceKind::Gateway => entry.uri.to_owned(),
         ResourceKind::Server | ResourceKind::ServerLogs => entry.uri.replace("{id}", "peer"),
         ResourceKind::AgentInfo
         | ResourceKind::AgentState

@@ -126,8 +126,7 @@ impl Operation for ApprovalsCheckArguments {
 
     const NAME: &'static str = "approvals_check_arguments";
     const TITLE: &'static str = "Check edited arguments";
-    const DESCRIPTION: &'static str =
-        "Check arguments against the schema of the tool and the gates, before the call is approved with them.";
+    const DESCRIPTION: &'static str = "Check arguments against the schema of the tool and the gates, before the call is approved with them.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] =
@@ -193,8 +192,7 @@ impl Operation for ApprovalsDecideMany {
 
     const NAME: &'static str = "approvals_decide_many";
     const TITLE: &'static str = "Decide about several calls";
-    const DESCRIPTION: &'static str =
-        "Decide about several pending calls in the same way. Each decision is recorded and stands for itself.";
+    const DESCRIPTION: &'static str = "Decide about several pending calls in the same way. Each decision is recorded and stands for itself.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = super::DECIDES;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::InvalidArguments];
@@ -213,8 +211,7 @@ impl Operation for ApprovalsForgetRule {
 
     const NAME: &'static str = "approvals_forget_rule";
     const TITLE: &'static str = "Remove a remembered rule";
-    const DESCRIPTION: &'static str =
-        "Remove the rule that was saved with a decision from the policy of the agent. The call itself stays decided.";
+    const DESCRIPTION: &'static str = "Remove the rule that was saved with a decision from the policy of the agent. The call itself stays decided.";
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::PolicyChanged };
     const ERRORS: &'static [ErrorCode] = &[

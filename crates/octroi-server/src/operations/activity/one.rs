@@ -1,8 +1,6 @@
 //! Everything about one call.
 
-use octroi_api::operations::activity::{
-    CallAnswer, CallDetail, CallEvent, CallGate, CallRequest, CallSent,
-};
+use octroi_api::operations::activity::{CallAnswer, CallDetail, CallEvent, CallGate, CallRequest, CallSent};
 use octroi_core::approval::Approval;
 use octroi_core::audit::{CallId, Kind};
 use octroi_core::decision::Outcome;
@@ -10,9 +8,9 @@ use octroi_core::redact::REDACTED;
 use octroi_gateway::{AuditFilter, AuditRow, AuditSearch};
 use serde_json::{Value, json};
 
-use super::joined::{Joined, Lookups, RecordedContext, RecordedVerdict, is_kind, read_context};
 use super::super::approvals::describe;
 use super::super::context::OperationContext;
+use super::joined::{Joined, Lookups, RecordedContext, RecordedVerdict, is_kind, read_context};
 use super::{CALL_KINDS, is_call_id};
 use crate::error::OperationError;
 
@@ -24,7 +22,10 @@ pub(in super::super) async fn get(
     request: CallRequest,
 ) -> Result<CallDetail, OperationError> {
     let absent = || {
-        OperationError::not_found_in(format!("there is no call `{}`", request.id), "`octroi calls` lists calls")
+        OperationError::not_found_in(
+            format!("there is no call `{}`", request.id),
+            "`octroi calls` lists calls",
+        )
     };
     let (mut rows, approval) = records(context, &request.id).await?;
     rows.retain(|row| row.tool.is_some());
@@ -158,6 +159,7 @@ fn event(row: &AuditRow) -> CallEvent {
         kind: row.event_type.clone(),
         by: row.actor_id.clone(),
         what: what.unwrap_or_else(|| row.event_type.clone()),
-        reason: after("reason").or_else(|| if row.event_type == "approval_requested" { first_reason() } else { None }),
+        reason: after("reason")
+            .or_else(|| if row.event_type == "approval_requested" { first_reason() } else { None }),
     }
 }

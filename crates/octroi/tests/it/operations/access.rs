@@ -32,17 +32,35 @@ enum For {
 fn who_may(name: &str, face: Face) -> For {
     match (name, face) {
         (
-            "servers_list" | "servers_get" | "servers_refresh" | "health_check_all" | "tools_list_catalog"
-            | "tools_get" | "approvals_list" | "pins_list" | "agents_list" | "agents_create" | "users_list"
-            | "tokens_list" | "secrets_list" | "policy_test" | "policy_explain" | "policy_schema"
-            | "policy_proposals" | "attention_list" | "clients_list" | "approvals_decide_many",
+            "servers_list"
+            | "servers_get"
+            | "servers_refresh"
+            | "health_check_all"
+            | "tools_list_catalog"
+            | "tools_get"
+            | "approvals_list"
+            | "pins_list"
+            | "agents_list"
+            | "agents_create"
+            | "users_list"
+            | "tokens_list"
+            | "secrets_list"
+            | "policy_test"
+            | "policy_explain"
+            | "policy_schema"
+            | "policy_proposals"
+            | "attention_list"
+            | "clients_list"
+            | "approvals_decide_many"
+            | "pins_history",
             _,
         ) => For::People,
         (
             "servers_toggle" | "servers_restart" | "servers_test" | "servers_logs" | "config_reload"
             | "pins_accept" | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_invite"
             | "users_update" | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify"
-            | "audit_purge" | "audit_report",
+            | "audit_purge" | "audit_report" | "audit_prove" | "audit_export" | "gateway_status"
+            | "quotas_list",
             _,
         ) => For::Admins,
         (
@@ -65,6 +83,7 @@ fn who_may(name: &str, face: Face) -> For {
             | "agents_set_policy"
             | "policy_show"
             | "policy_history"
+            | "policy_rollback"
             | "policy_why"
             | "policy_replay"
             | "policy_proposal"
@@ -96,7 +115,7 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "servers_list" | "health_check_all" | "config_reload" | "tools_list_catalog" | "approvals_list"
         | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "secrets_list"
         | "policy_schema" | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test"
-        | "policy_explain" | "attention_list" | "clients_list" => nothing,
+        | "policy_explain" | "attention_list" | "clients_list" | "gateway_status" | "quotas_list" => nothing,
         "servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart" => peer,
         "servers_toggle" => json!({"name": "peer", "enabled": true}),
         "tools_get" => json!({"tool_id": "peer.echo"}),
@@ -115,6 +134,10 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "approvals_reveal" => json!({"id": world.masked, "path": "/token"}),
         "pins_accept" => json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)}),
         "pins_reject" => json!({"server": "peer", "name": "echo"}),
+        "pins_history" => json!({"server": "peer", "name": "echo"}),
+        "audit_prove" => json!({"seq": 1}),
+        "audit_export" => json!({"format": "csv"}),
+        "policy_rollback" => json!({"level": "agent", "agent_id": "tester", "version": 1}),
         "pins_forget" => json!({"server": "peer", "name": "nothing"}),
         "agents_get" | "tokens_create" => json!({"agent_id": "tester"}),
         "agents_create" => json!({"agent_id": format!("new-{who}")}),
@@ -273,7 +296,7 @@ fn who_may_read(kind: ResourceKind) -> For {
         | ResourceKind::AgentPolicySource
         | ResourceKind::AgentProposals
         | ResourceKind::Proposal => For::Owner,
-        ResourceKind::RecentAudit | ResourceKind::ServerLogs => For::AdminsAlone,
+        ResourceKind::RecentAudit | ResourceKind::ServerLogs | ResourceKind::Gateway => For::AdminsAlone,
     }
 }
 
