@@ -38,6 +38,7 @@ mod gates;
 mod grid;
 mod guide;
 mod harness;
+mod histories;
 mod hostile;
 mod leaks;
 mod life;
