@@ -68,6 +68,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::gateway::GatewayStatusGet>(gateway::status),
         read::<api::gateway::QuotasList>(gateway::quotas),
         change::<api::config::ConfigReload>(config::reload),
+        read::<api::config::ConfigShow>(config::show),
         read::<api::tools::ToolsListCatalog>(tools::list),
         read::<api::tools::ToolsGet>(tools::get),
         call::<api::tools::ToolsCall>(calls::call),

@@ -100,6 +100,9 @@ async fn policies_go_back_and_records_can_be_proved_and_exported() {
     assert!(csv.lines().any(|line| line.contains("policy_changed")), "{csv}");
     assert_eq!(outcome(&owner.call("audit_export", json!({})).await), "admins_only");
 
+    let shown = done(&admin, "config_show", json!({})).await["configuration"].to_string();
+    assert!(shown.contains("octroi.toml") && shown.contains("guarded") && !shown.contains(ANA), "{shown}");
+
     let status = done(&admin, "gateway_status", json!({})).await;
     assert!(status["data"]["audit_bytes"].as_u64() > Some(0), "{status:#}");
     assert!(

@@ -60,7 +60,7 @@ fn who_may(name: &str, face: Face) -> For {
             | "pins_accept" | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_invite"
             | "users_update" | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify"
             | "audit_purge" | "audit_report" | "audit_prove" | "audit_export" | "gateway_status"
-            | "quotas_list",
+            | "quotas_list" | "config_show",
             _,
         ) => For::Admins,
         (
@@ -115,7 +115,8 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "servers_list" | "health_check_all" | "config_reload" | "tools_list_catalog" | "approvals_list"
         | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "secrets_list"
         | "policy_schema" | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test"
-        | "policy_explain" | "attention_list" | "clients_list" | "gateway_status" | "quotas_list" => nothing,
+        | "policy_explain" | "attention_list" | "clients_list" | "gateway_status" | "quotas_list"
+        | "config_show" => nothing,
         "servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart" => peer,
         "servers_toggle" => json!({"name": "peer", "enabled": true}),
         "tools_get" => json!({"tool_id": "peer.echo"}),
