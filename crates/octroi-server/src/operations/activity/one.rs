@@ -14,6 +14,8 @@ use super::joined::{Joined, Lookups, RecordedContext, RecordedVerdict, is_kind, 
 use super::{CALL_KINDS, is_call_id};
 use crate::error::OperationError;
 
+/// Approvals and records take their times from clocks that may differ by so much.
+const CLOCKS_MS: i64 = 1_000;
 /// So many records of one call are shown.
 const RECORDS_MAX: u32 = 100;
 
@@ -76,8 +78,8 @@ async fn records(
         let naming = with(AuditFilter {
             agent: approval.binding.agent.clone(),
             tool: Some(approval.binding.tool.clone()),
-            since_ms: Some(approval.requested_at_ms),
-            until_ms: approval.finished_at_ms.map(|at_ms| at_ms.saturating_add(1_000)),
+            since_ms: Some(approval.requested_at_ms.saturating_sub(CLOCKS_MS)),
+            until_ms: approval.finished_at_ms.map(|at_ms| at_ms.saturating_add(CLOCKS_MS)),
             text: Some(approval.id.clone()),
             ..AuditFilter::default()
         });
