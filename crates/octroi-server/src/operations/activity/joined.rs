@@ -8,7 +8,6 @@ use octroi_core::approval::{Approval, ApprovalState};
 use octroi_core::audit::{ActorKind, Kind, Ruling};
 use octroi_gateway::{AuditRow, OperatorError};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::super::context::OperationContext;
 use crate::error::OperationError;
@@ -44,16 +43,6 @@ pub(super) struct RecordedContext {
     pub(super) duration_ms: Option<u64>,
     pub(super) result_bytes: Option<u64>,
     pub(super) result: Option<String>,
-    pub(super) arguments: Value,
-    #[serde(rename = "params")]
-    pub(super) params: Value,
-    #[serde(rename = "_meta")]
-    pub(super) meta: Value,
-    pub(super) risk: Option<String>,
-    pub(super) side_effects: Vec<String>,
-    pub(super) definition: Option<String>,
-    pub(super) mode: Option<String>,
-    pub(super) revision: Option<u64>,
 }
 
 /// A verdict as it is recorded: the name of a gate that only passed, or everything it said.

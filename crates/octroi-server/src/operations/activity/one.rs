@@ -6,6 +6,7 @@ use octroi_core::audit::{CallId, Kind};
 use octroi_core::decision::Outcome;
 use octroi_core::redact::REDACTED;
 use octroi_gateway::{AuditFilter, AuditRow, AuditSearch};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::approvals::describe;
@@ -13,6 +14,29 @@ use super::super::context::OperationContext;
 use super::joined::{Joined, Lookups, RecordedContext, RecordedVerdict, is_kind, read_context};
 use super::{CALL_KINDS, is_call_id};
 use crate::error::OperationError;
+
+/// What the context of a record says about what was sent.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SentContext {
+    arguments: Value,
+    params: Value,
+    #[serde(rename = "_meta")]
+    meta: Value,
+    /// The same two, in records of questions.
+    other_params: Value,
+    risk: Option<String>,
+    side_effects: Vec<String>,
+    definition: Option<String>,
+    mode: Option<String>,
+    revision: Option<u64>,
+}
+
+impl SentContext {
+    fn of(row: &AuditRow) -> Self {
+        serde_json::from_str(&row.context).unwrap_or_default()
+    }
+}
 
 /// Approvals and records take their times from clocks that may differ by so much.
 const CLOCKS_MS: i64 = 1_000;
@@ -45,7 +69,7 @@ pub(in super::super) async fn get(
     let joined = Joined { first: first.clone(), end: end.cloned(), approval: approval.clone() };
     Ok(CallDetail {
         call: joined.describe(context),
-        request: sent(&read_context(first), &read_context(decided)),
+        request: sent(&SentContext::of(first), SentContext::of(decided)),
         answer: end.map(answer),
         gates: read_context(decided).trace.iter().map(gate).collect(),
         events: rows.iter().map(event).collect(),
@@ -99,19 +123,19 @@ async fn records(
     Ok((rows, approval))
 }
 
-fn sent(first: &RecordedContext, decided: &RecordedContext) -> CallSent {
-    let RecordedContext { arguments, params, meta, .. } = first;
+fn sent(first: &SentContext, decided: SentContext) -> CallSent {
+    let SentContext { arguments, params, meta, other_params, .. } = first;
     let others = [("params", params), ("_meta", meta)].into_iter().filter(|(_, value)| !value.is_null());
     let others: serde_json::Map<String, Value> =
         others.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     CallSent {
         is_whole: arguments.is_object() && !arguments.to_string().contains(REDACTED.trim_end_matches(']')),
         arguments: arguments.clone(),
-        other_params: if others.is_empty() { Value::Null } else { json!(others) },
-        risk: decided.risk.clone().or_else(|| first.risk.clone()),
-        side_effects: decided.side_effects.clone(),
-        definition: decided.definition.clone(),
-        mode: decided.mode.clone(),
+        other_params: if others.is_empty() { other_params.clone() } else { json!(others) },
+        risk: decided.risk.or_else(|| first.risk.clone()),
+        side_effects: decided.side_effects,
+        definition: decided.definition,
+        mode: decided.mode,
         revision: decided.revision,
     }
 }
