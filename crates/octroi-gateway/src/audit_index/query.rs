@@ -201,6 +201,10 @@ impl AuditIndex {
     /// Proves that a record is part of the log. Reads everything up to the checkpoint that covers it.
     pub async fn prove(&self, seq: u64) -> Result<Proof, ProofError> {
         let log = self.recorder.log().ok_or(AuditError::Closed)?;
+        // Otherwise it would look as if a checkpoint were still to come.
+        if seq > log.position() {
+            return Err(ProofError::NoRecord { seq });
+        }
         let directory = log.directory().to_owned();
         let looking = self.context.tasks.spawn_blocking("audit-prove", move || prove(&directory, seq));
         looking.await.unwrap_or(Err(AuditError::Closed.into()))

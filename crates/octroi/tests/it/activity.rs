@@ -6,6 +6,7 @@ use octroi_testkit::client::TestClient;
 use octroi_testkit::client::options::{ClientOptions, Era};
 use octroi_testkit::client::watch::Watch;
 use octroi_testkit::gateway::TestGateway;
+use octroi_testkit::peer_binary;
 use serde_json::{Value, json};
 
 use crate::approvals::pending;
@@ -336,7 +337,8 @@ async fn a_person_sees_what_helps_to_decide_and_can_take_a_rule_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_is_followed_while_the_server_writes() {
-    let script = json!(["sh", "-c", "n=0; while sleep 0.02; do n=$((n+1)); echo line $n >&2; done"]);
+    let noise = "(n=0; while sleep 0.02; do n=$((n+1)); echo line $n >&2; done) & exec";
+    let script = json!(["sh", "-c", format!("{noise} '{}'", peer_binary().display())]);
     let config = format!("{}[[mcp.servers]]\nname = \"noisy\"\ncommand = {script}\n", config());
     let gateway = TestGateway::start(&octroi(), &config).await;
     let (admin, owner) = (person(&gateway, Era::Modern).await, as_holder(&gateway, ANA, Era::Modern).await);
