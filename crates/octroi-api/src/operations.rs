@@ -1,9 +1,13 @@
 //! The table of operations: everything that a person, an agent, a script or an interface can do.
 
+pub mod activity;
 pub mod agents;
 pub mod approvals;
+pub mod attention;
 pub mod audit;
+pub mod clients;
 pub mod config;
+pub mod gateway;
 pub mod health;
 pub mod pins;
 pub mod policies;
@@ -30,11 +34,15 @@ pub struct Group {
 }
 
 /// All operations, by subject.
-pub static OPERATIONS: [Group; 13] = [
+pub static OPERATIONS: [Group; 17] = [
     Group { title: "Servers", operations: servers::OPERATIONS },
     Group { title: "Health", operations: health::OPERATIONS },
+    Group { title: "Gateway", operations: gateway::OPERATIONS },
     Group { title: "Configuration", operations: config::OPERATIONS },
     Group { title: "Tools", operations: tools::OPERATIONS },
+    Group { title: "Attention", operations: attention::OPERATIONS },
+    Group { title: "Calls", operations: activity::OPERATIONS },
+    Group { title: "Clients", operations: clients::OPERATIONS },
     Group { title: "Approvals", operations: approvals::OPERATIONS },
     Group { title: "Pins", operations: pins::OPERATIONS },
     Group { title: "Agents", operations: agents::OPERATIONS },

@@ -40,6 +40,11 @@ pub enum ResourceKind {
     AgentProposals,
     Proposal,
     RecentAudit,
+    RecentCalls,
+    Attention,
+    Clients,
+    ServerLogs,
+    Gateway,
 }
 
 /// The form in which a resource is read.

@@ -12,6 +12,7 @@ pub mod call;
 pub mod clock;
 pub mod config;
 pub mod decision;
+pub mod diff;
 pub mod facts;
 pub mod fold;
 pub mod glob;

@@ -50,7 +50,7 @@ mod word;
 pub use decisions::Choice;
 use grants::CallAuthorization;
 pub use pages::PageBase;
-pub use remember::{Remember, RememberScope, Until};
+pub use remember::{ForgetRuleError, Remember, RememberScope, Until};
 pub use showing::ShownArguments;
 use steady_clock::SteadyClock;
 use waiting::Waiting;

@@ -35,8 +35,9 @@ mod tests;
 
 pub use error::AuditError;
 pub(crate) use export::matching_events;
-pub use export::{ExportError, ExportFormat, Exported, export};
+pub use export::{ExportError, ExportFormat, Exported, export, export_some};
 pub use follower::Follower;
+pub(crate) use format::count_segments;
 pub(crate) use found::{FoundLog, LogFacts};
 pub(crate) use handlers::HandlerSet;
 pub use handlers::{AuditHandler, Delivery, HandlerError, HandlerReading, Handling};

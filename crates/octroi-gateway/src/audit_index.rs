@@ -1,7 +1,9 @@
 //! Everything that reads the audit log while the gateway runs: the search index, retention, and the
 //! handlers that get a copy. None of it delays a call.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use octroi_core::config::AuditSection;
@@ -11,7 +13,9 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
-use crate::audit::{AuditHandler, AuditLog, HandlerError, HandlerReading, HandlerSet, LogReader};
+use crate::audit::{
+    AuditHandler, AuditLog, HandlerError, HandlerReading, HandlerSet, LogReader, count_segments,
+};
 use crate::audit_recorder::AuditRecorder;
 use crate::persistence::Persistence;
 use crate::subscriptions::Subscriptions;
@@ -27,6 +31,40 @@ pub(crate) use snapshots::SnapshotWhen;
 
 /// Under load there is a checkpoint every few milliseconds; the database need not know each.
 const NOTED_EVERY: Duration = Duration::from_secs(5);
+
+/// What a data directory takes on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataSize {
+    /// The files of the database.
+    pub database_bytes: u64,
+    /// The files of the audit log.
+    pub audit_bytes: u64,
+    /// How many of them are segments.
+    pub n_segments: u64,
+}
+
+impl DataSize {
+    /// Looks at a log and at the database beside it. Files that vanish meanwhile are not counted.
+    fn of(log: &Path) -> Self {
+        let mut size = Self::default();
+        size.audit_bytes = files(log).iter().map(|(_, n_bytes)| n_bytes).sum();
+        size.n_segments = u64::try_from(count_segments(log)).unwrap_or(u64::MAX);
+        let database = log.parent().map(files).unwrap_or_default().into_iter();
+        let database = database.filter(|(name, _)| name.starts_with("octroi.db"));
+        size.database_bytes = database.map(|(_, n_bytes)| n_bytes).sum();
+        size
+    }
+}
+
+/// The files of a directory, each with its size.
+fn files(directory: &Path) -> Vec<(String, u64)> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let sized = entries.flatten().filter_map(|entry| {
+        let metadata = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some((entry.file_name().to_string_lossy().into_owned(), metadata.len()))
+    });
+    sized.collect()
+}
 
 /// The searchable audit log.
 pub struct AuditIndex {
@@ -45,6 +83,8 @@ pub struct AuditIndex {
     /// Held while records are purged: two purges at once would conflict.
     purging: tokio::sync::Mutex<()>,
     handlers: HandlerSet,
+    /// Whether a record of a call came by in this run.
+    has_seen_calls: AtomicBool,
     /// What identifies the last snapshot of this run.
     snapshot: tokio::sync::Mutex<Option<String>>,
 }
@@ -73,6 +113,7 @@ impl AuditIndex {
             refusals: refusals::Refusals::default(),
             purging: tokio::sync::Mutex::default(),
             handlers: HandlerSet::default(),
+            has_seen_calls: AtomicBool::new(false),
             snapshot: tokio::sync::Mutex::default(),
         }
     }
@@ -103,6 +144,15 @@ impl AuditIndex {
     /// The log itself, if this gateway records.
     pub fn log(&self) -> Option<&AuditLog> {
         self.recorder.log()
+    }
+
+    /// What the data directory takes on the disk.
+    pub async fn size(&self) -> DataSize {
+        let Some(directory) = self.log().map(|log| log.directory().to_owned()) else {
+            return DataSize::default();
+        };
+        let measuring = self.context.tasks.spawn_blocking("data-size", move || DataSize::of(&directory));
+        measuring.await.unwrap_or_default()
     }
 
     /// Adds a handler for everything that is recorded from now on. It stays until the gateway ends; a handler

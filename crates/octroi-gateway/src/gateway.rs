@@ -29,6 +29,7 @@ use crate::audit_index::{AuditIndex, SnapshotWhen, note_signed};
 use crate::audit_recorder::{AuditRecorder, Initiator};
 use crate::caller::Caller;
 use crate::carried::CarriedKeys;
+use crate::clients::Clients;
 use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
 use crate::identity::Identity;
@@ -82,6 +83,8 @@ pub struct Gateway {
     inspector: Arc<Inspector>,
     pipeline: Arc<Pipeline>,
     notifier: Arc<Notifier>,
+    clients: Arc<Clients>,
+    started_at_ms: i64,
     problems: KnownProblems,
 }
 
@@ -171,11 +174,13 @@ impl Gateway {
         });
         let notifier = Arc::new(Notifier::new(&context, &recorder));
         let gateway = Arc::new(Self {
-            context,
             persistence,
             carried,
             recorder,
             audit,
+            clients: Arc::new(Clients::new(context.clock.clone(), &subscriptions)),
+            started_at_ms: context.clock.now_ms(),
+            context,
             subscriptions,
             identity,
             secrets,
@@ -367,6 +372,16 @@ impl Gateway {
     /// Unsubscribes a client from a resource.
     pub fn unwatch(&self, listener: &Listener, uri: &str) -> Result<(), RpcError> {
         self.servers.unwatch(listener, uri)
+    }
+
+    /// When it was started.
+    pub fn started_at_ms(&self) -> i64 {
+        self.started_at_ms
+    }
+
+    /// The clients that are connected.
+    pub fn clients(&self) -> &Arc<Clients> {
+        &self.clients
     }
 
     /// The servers.

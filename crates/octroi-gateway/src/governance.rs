@@ -46,6 +46,7 @@ pub use lifecycle::NewAgent;
 pub(crate) use policies::place;
 pub use policies::{PolicyFile, imagine, level_of};
 pub use proposals::{check_length, check_result};
+pub use quotas::QuotaUse;
 pub(crate) use quotas::{Counting, QuotaReservation, QuotaSubject};
 pub use standing::ConfiguredAgent;
 use standing::{Contexts, StoredAgents};

@@ -14,6 +14,7 @@ mod caller;
 mod carried;
 mod catalogue;
 mod change;
+mod clients;
 mod contents;
 mod denial;
 mod earlier_state;
@@ -55,16 +56,19 @@ mod view;
 pub use alerts::{Alert, QuarantinedDefinition, WaitingCall};
 pub use answer::Answer;
 pub use api_error::{error_message, rpc_error};
-pub use approvals::{Approvals, Choice, PageBase, Remember, RememberScope, ShownArguments, Until};
-pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch};
+pub use approvals::{
+    Approvals, Choice, ForgetRuleError, PageBase, Remember, RememberScope, ShownArguments, Until,
+};
+pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch, DataSize};
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi};
 pub use change::{ChangeAuthor, ChangeRecord, FiledUnder, PlannedChange, RecordedChange};
+pub use clients::{ClientName, Clients, ConnectedClient, OpenStream, RequestUnderWay};
 pub use earlier_state::has_earlier_state;
 pub use gateway::{AgentWork, Gateway, GatewayOptions, Processes, WaitingChanges};
 pub use governance::{
     AgentChange, AgentRun, AgentState, ConfiguredAgent, Governance, GovernanceSettings, NewAgent, PolicyFile,
-    SpecChange, check_length, check_result, imagine, level_of,
+    QuotaUse, SpecChange, check_length, check_result, imagine, level_of,
 };
 pub use identity::{
     CreatedToken, Identity, Invitation, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject,
@@ -93,7 +97,7 @@ pub use pool_limits::PoolLimits;
 pub use pools::{Pools, RegisteredTool, ToolFilter};
 pub use provider::{BuiltinProvider, MayWatch, Served};
 pub use rebuild::{RebuildError, rebuild_database};
-pub use registry::{Forgotten, HeldPin, PinName, Registry};
+pub use registry::{Forgotten, HeldPin, PastDefinition, PinName, Registry};
 pub use rekey::{RekeyError, rekey};
 pub use reset_admin::{ResetAdminError, reset_admin};
 pub use secrets::{ListedSecret, Secrets};

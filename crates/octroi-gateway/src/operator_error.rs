@@ -67,6 +67,12 @@ pub enum OperatorError {
         /// The rule that would be added.
         rule: String,
     },
+    /// No rule was remembered with the approval, or it is not in the policy any more.
+    #[error("there is no rule that was remembered with {id}")]
+    NoRule {
+        /// The approval's id.
+        id: String,
+    },
     /// The rule could not be stored.
     #[error("the rule cannot be remembered: {problem}")]
     Policy {
@@ -217,6 +223,7 @@ impl OperatorError {
             Self::PolicyInFile { rule, .. } | Self::Policy { rule, .. } => {
                 format!("decide without remembering, and put the rule into the policy yourself:\n{rule}")
             }
+            Self::NoRule { .. } => "`octroi policy show` shows the rules in effect".to_owned(),
             Self::NotHeld { .. } => "`octroi pins` lists what is quarantined".to_owned(),
             Self::NothingAccepted(_) => "`octroi pins lock --file -` lists what is accepted".to_owned(),
             Self::SeveralAccepted(_) => "name the kind: tool, prompt, template or server".to_owned(),

@@ -33,7 +33,7 @@ mod quarantine;
 mod seen;
 
 pub use kept_out::Forgotten;
-pub use quarantine::{HeldPin, PinName};
+pub use quarantine::{HeldPin, PastDefinition, PinName};
 
 /// The catalogue and the data it is built from.
 pub struct Registry {

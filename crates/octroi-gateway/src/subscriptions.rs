@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::alerts::{Alert, Alerts};
 use crate::catalogue::Builtins;
 use crate::membership::{Membership, Sight};
-use crate::subscriptions::merging::Merging;
+use crate::subscriptions::merging::{Merging, Window};
 use crate::view::View;
 
 /// A change that a client subscribed to.
@@ -159,7 +159,7 @@ impl Subscriptions {
     /// Notifies one client that a list changed.
     pub(crate) fn tell(&self, listener: &Arc<Listener>, method: &Method) {
         if listener.filter.includes(method) {
-            self.merging.add(listener, Notice::ListChanged(method.clone()));
+            self.merging.add(listener, Notice::ListChanged(method.clone()), Window::Usual);
         }
     }
 
@@ -184,22 +184,29 @@ impl Subscriptions {
     /// The same for some subscribers: the same URI may refer to different content for each.
     pub(crate) fn announce_to(&self, change: &ResourceChange<'_>, is_meant: impl Fn(&Subscriber) -> bool) {
         for uri in change.resources() {
-            self.resource_updated_for(Builtins::key(), &uri.to_string(), &is_meant);
+            let window = if uri.is_frequent() { Window::Frequent } else { Window::Usual };
+            self.resource_updated_for(Builtins::key(), &uri.to_string(), window, &is_meant);
         }
     }
 
     pub(crate) fn resource_updated(&self, server: &ServerKey, own: &str) {
-        self.resource_updated_for(server, own, |_| true);
+        self.resource_updated_for(server, own, Window::Usual, |_| true);
     }
 
-    fn resource_updated_for(&self, server: &ServerKey, own: &str, is_meant: impl Fn(&Subscriber) -> bool) {
+    fn resource_updated_for(
+        &self,
+        server: &ServerKey,
+        own: &str,
+        window: Window,
+        is_meant: impl Fn(&Subscriber) -> bool,
+    ) {
         for listener in self.interested(server) {
             if listener.watches(server, own) && is_meant(&listener.subscriber) {
                 let uri = match &listener.subscriber.view {
                     View::Merged if server != Builtins::key() => uri::publish(&server.name, own),
                     View::Merged | View::Server(_) => own.to_owned(),
                 };
-                self.merging.add(&listener, Notice::ResourceUpdated(uri));
+                self.merging.add(&listener, Notice::ResourceUpdated(uri), window);
             }
         }
     }
@@ -282,6 +289,11 @@ impl Listener {
 
     pub(crate) fn watches(&self, server: &ServerKey, own: &str) -> bool {
         self.watched.lock().contains(&(server.clone(), own.to_owned()))
+    }
+
+    /// How many resources it watches.
+    pub(crate) fn n_watched(&self) -> usize {
+        self.watched.lock().len()
     }
 
     /// Adds a resource; `false` if it was already watched.

@@ -5,12 +5,16 @@ use std::sync::Arc;
 
 use octroi_api::operations::config::ConfigChanges;
 use octroi_gateway::{Gateway, PlannedChange};
+use serde_json::Value;
 
 /// The program that hosts the gateway. It knows where the configuration comes from.
 pub trait Control: Send + Sync {
     /// Reads the configuration again. Nothing changes until the plan is applied; files that cannot be used
     /// give an error instead of a plan.
     fn reload(self: Arc<Self>, gateway: Arc<Gateway>, agreed: Agreed) -> Reloading;
+
+    /// The configuration in effect, each setting with where it comes from, without secrets.
+    fn configuration(&self) -> Value;
 
     /// Puts the configuration that was accepted into effect with the secrets as they are stored now.
     fn secrets_changed(self: Arc<Self>, gateway: Arc<Gateway>) -> Applying;

@@ -82,6 +82,17 @@ impl Operations {
                 )
                 .await
             }
+            Work::Changes { kind, changes, answering } => {
+                let mut results = Vec::with_capacity(changes.len());
+                for change in changes {
+                    let by = ChangeAuthor::Principal(context.principal().clone());
+                    results.push(match change {
+                        Ok(change) => self.record_and_apply(by, kind, handler.name, change).await,
+                        Err(refused) => Err(refused),
+                    });
+                }
+                answering(results)
+            }
             Work::RecordedByLog(change) => self.run_to_completion(change).await,
         }
     }

@@ -1,8 +1,10 @@
 //! Why an operation was not performed, or a resource not read.
 
 use octroi_api::ApiError;
-use octroi_gateway::audit::AuditError;
-use octroi_gateway::{AuditIndexError, OperatorError, PolicyError, ReplayError, StoreError, UpstreamError};
+use octroi_gateway::audit::{AuditError, ProofError};
+use octroi_gateway::{
+    AuditIndexError, ForgetRuleError, OperatorError, PolicyError, ReplayError, StoreError, UpstreamError,
+};
 
 use crate::control::ReloadError;
 
@@ -64,6 +66,9 @@ pub(crate) enum OperationError {
     /// An error of the audit index.
     #[error(transparent)]
     AuditIndex(Box<AuditIndexError>),
+    /// A record cannot be proved, or not yet.
+    #[error(transparent)]
+    CannotProve(ProofError),
     /// An error of replaying calls.
     #[error(transparent)]
     Replay(#[from] ReplayError),
@@ -81,6 +86,15 @@ impl From<OperatorError> for OperationError {
 impl From<AuditIndexError> for OperationError {
     fn from(error: AuditIndexError) -> Self {
         Self::AuditIndex(Box::new(error))
+    }
+}
+
+impl From<ForgetRuleError> for OperationError {
+    fn from(error: ForgetRuleError) -> Self {
+        match error {
+            ForgetRuleError::Operator(error) => error.into(),
+            ForgetRuleError::Policy(error) => error.into(),
+        }
     }
 }
 

@@ -5,10 +5,11 @@
 
 use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use octroi_api::ErrorCode;
 use octroi_core::config::ClientLimits;
 use octroi_core::{Principal, ServerKey};
-use octroi_gateway::{Answer, Caller, Filter, Gateway, Listener, Notice, Subscriber, View};
+use octroi_gateway::{Answer, Caller, ClientName, Filter, Gateway, Listener, Notice, Subscriber, View};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Era, Kind, Method, RpcError, Version, code};
@@ -55,6 +56,8 @@ pub(crate) struct Frontends {
     gateway: Arc<Gateway>,
     management: Arc<ManagementServer>,
     limits: Arc<SubscriptionLimits>,
+    /// How clients reach this endpoint.
+    transport: &'static str,
 }
 
 impl Frontends {
@@ -62,7 +65,12 @@ impl Frontends {
         let management = Arc::new(ManagementServer::new(Arc::clone(operations)));
         let gateway = Arc::clone(operations.gateway());
         let limits = SubscriptionLimits::new(limits, gateway.clock().clone());
-        Self { gateway, management, limits }
+        Self { gateway, management, limits, transport: "http" }
+    }
+
+    /// The same for a client over standard streams.
+    pub(crate) fn over_stdio(self) -> Self {
+        Self { transport: "stdio", ..self }
     }
 
     /// Admits a new stream of notifications.
@@ -91,6 +99,7 @@ impl Frontends {
         envelope: &Envelope,
         params: &Params,
     ) -> Answer {
+        let _under_way = self.gateway.clients().request(caller, self.transport);
         let answer = match frontend {
             // Boxed, so that what people ask for does not make the future of every call large.
             Frontend::Management => Box::pin(self.management.request(caller, envelope, params)).await,
@@ -107,7 +116,21 @@ impl Frontends {
         filter: Filter,
         deliver: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Arc<Listener> {
-        let ListeningClient { principal, capabilities, era, session } = client;
+        let ListeningClient { principal, capabilities, era, session, name, info } = client;
+        let stream = self.gateway.clients().stream(&ClientName {
+            principal,
+            era,
+            owner: session,
+            session: name,
+            info,
+            transport: self.transport,
+        });
+        let note_listener = stream.listener();
+        // The stream is open as long as there is somebody to deliver to.
+        let deliver = move |notice| {
+            let _open = &stream;
+            deliver(notice);
+        };
         let view = match frontend {
             // People are notified of Octroi's own resources only.
             Frontend::Management => OWN.clone(),
@@ -120,7 +143,9 @@ impl Frontends {
             principal: principal.clone(),
             session: Arc::clone(session),
         };
-        self.gateway.listen(subscriber, frontend.list_changes(filter), deliver)
+        let listener = self.gateway.listen(subscriber, frontend.list_changes(filter), deliver);
+        note_listener(&listener);
+        listener
     }
 
     /// Records that a client sent a method that nobody answers here; returns the error for it.
@@ -220,6 +245,10 @@ pub(crate) struct ListeningClient<'a> {
     pub(crate) era: Era,
     /// The owner of the client's session; the principal in the era without sessions.
     pub(crate) session: &'a Arc<str>,
+    /// How records name its session.
+    pub(crate) name: Option<&'a Arc<str>>,
+    /// Its name and version, as JSON text.
+    pub(crate) info: Option<&'a Bytes>,
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod access;
 mod admit;
 mod agent_tools;
 mod batch;
+mod checksum;
 mod coarse_clock;
 mod connection;
 mod connections;

@@ -13,8 +13,9 @@ use octroi_gateway::{Answer, Caller, Listener, rpc_error};
 use octroi_mcp::params::Params;
 use octroi_mcp::result::ResultView;
 use octroi_mcp::{Envelope, Era, Method, RpcError, Version, meta, translate};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use crate::checksum::{self, with_checksum};
 use crate::dispatcher::Operations;
 use crate::operations::Requester;
 use crate::rescue;
@@ -41,6 +42,9 @@ pub(crate) struct ManagementServer {
 /// The result of one list request, for both eras.
 struct ListResult {
     method: Method,
+    /// The member that has the list.
+    member: &'static str,
+    whole: Value,
     legacy: Bytes,
     modern: Bytes,
 }
@@ -134,7 +138,8 @@ impl ManagementServer {
         let uri = params.uri().ok_or_else(|| RpcError::invalid_params("resources/read needs `uri`"))?;
         check_resource(&uri)?;
         let read = self.operations.read(Requester::from(caller), &uri).await;
-        read.map_err(|error| rpc_error(&ApiError::from(&error)))
+        let read = read.map_err(|error| rpc_error(&ApiError::from(&error)))?;
+        Ok(with_checksum(read, "contents", checksum::known(params).as_deref()))
     }
 
     /// Adds one of its resources to what a client watches. Who may not read it gets the answer of reading it.
@@ -159,18 +164,32 @@ impl ManagementServer {
 
 impl ListResult {
     fn new(method: Method, member: &'static str, items: Vec<Value>) -> Self {
-        let mut result = Map::from_iter([(member.to_owned(), Value::Array(items))]);
-        let legacy = Bytes::from(Value::Object(result.clone()).to_string());
-        result.insert("ttlMs".to_owned(), json!(TTL_MS));
-        result.insert("cacheScope".to_owned(), json!("private"));
-        let modern = in_era(&Value::Object(result), Era::Modern, &method);
-        Self { method, legacy, modern }
+        let whole = json!({ member: items });
+        let [legacy, modern] =
+            [Era::Legacy, Era::Modern].map(|era| Self::rendered(&whole, era, &method, member, None));
+        Self { method, member, whole, legacy, modern }
+    }
+
+    fn rendered(whole: &Value, era: Era, method: &Method, member: &str, known: Option<&str>) -> Bytes {
+        let mut result = with_checksum(whole.clone(), member, known);
+        match era {
+            Era::Legacy => Bytes::from(result.to_string()),
+            Era::Modern => {
+                result["ttlMs"] = json!(TTL_MS);
+                result["cacheScope"] = json!("private");
+                in_era(&result, Era::Modern, method)
+            }
+        }
     }
 
     fn answer(&self, era: Era, params: &Params) -> Answer {
         // Lists are not paginated, so no cursor was ever handed out.
         if params.cursor().is_some() {
             return RpcError::invalid_params("unknown cursor").into();
+        }
+        if let Some(known) = checksum::known(params) {
+            let rendered = Self::rendered(&self.whole, era, &self.method, self.member, Some(&known));
+            return Answer::Result(rendered);
         }
         Answer::Result(match era {
             Era::Legacy => self.legacy.clone(),

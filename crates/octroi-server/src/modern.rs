@@ -236,8 +236,15 @@ impl Listening {
         let notices = Arc::new(NoticeQueue::default());
         let queue = Arc::clone(&notices);
         let session = context.principal.id();
-        let client =
-            ListeningClient { principal: context.principal, capabilities, era: Era::Modern, session };
+        let info = params.client_info();
+        let client = ListeningClient {
+            principal: context.principal,
+            capabilities,
+            era: Era::Modern,
+            session,
+            name: None,
+            info: info.as_ref(),
+        };
         let listener =
             context.frontends.listen(context.frontend, client, filter, move |notice| queue.push(notice));
         let mut watched = Vec::new();

@@ -1,11 +1,15 @@
 //! The handlers of all operations: one for each entry of the table, sorted by subject like the table.
 
+mod activity;
 mod agents;
 mod approvals;
+mod attention;
 mod audit;
 mod calls;
+mod clients;
 mod config;
 mod context;
+mod gateway;
 pub(crate) mod handler;
 mod health;
 mod pins;
@@ -23,6 +27,7 @@ use std::sync::LazyLock;
 use octroi_api::Face;
 use octroi_api::operations as api;
 
+pub(crate) use activity::recent as recent_calls;
 pub(crate) use agents::{
     all as all_agents, one as agent, session as agent_session, snapshot as agent_snapshot,
     status as agent_status,
@@ -30,18 +35,21 @@ pub(crate) use agents::{
 pub(crate) use approvals::{
     LISTED_MAX, PENDING_MAX, describe as describe_approval, describe_briefly as describe_listed_approval,
 };
+pub(crate) use attention::list as list_attention;
 pub(crate) use audit::describe_record as audit_record;
+pub(crate) use clients::list as list_clients;
 pub(crate) use context::{OperationContext, Requester};
+pub(crate) use gateway::status as gateway_status;
 pub(crate) use handler::{Handler, Work};
 pub(crate) use health::by_server as health_by_server;
 pub(crate) use pins::list as list_pins;
 pub(crate) use policies::version as policy_version;
-pub(crate) use servers::{get_status as server_status, list as list_servers};
+pub(crate) use servers::{get_status as server_status, list as list_servers, newest_lines};
 pub(crate) use tokens::list as list_tokens;
 pub(crate) use tools::list as list_tools;
 pub(crate) use users::list as list_users;
 
-use handler::{call, change, change_or_preview, read, recorded_by_log};
+use handler::{call, change, change_or_preview, changes, read, recorded_by_log};
 
 /// One handler for each operation; a test compares it with the table.
 static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
@@ -57,10 +65,17 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         ),
         read::<api::servers::ServersLogs>(servers::logs),
         read::<api::health::HealthCheckAll>(health::check_all),
+        read::<api::gateway::GatewayStatusGet>(gateway::status),
+        read::<api::gateway::QuotasList>(gateway::quotas),
         change::<api::config::ConfigReload>(config::reload),
+        read::<api::config::ConfigShow>(config::show),
         read::<api::tools::ToolsListCatalog>(tools::list),
         read::<api::tools::ToolsGet>(tools::get),
         call::<api::tools::ToolsCall>(calls::call),
+        read::<api::attention::AttentionList>(attention::list),
+        read::<api::activity::CallsList>(activity::list),
+        read::<api::activity::CallsGet>(activity::get),
+        read::<api::clients::ClientsList>(clients::list),
         change_or_preview::<api::approvals::AgentsDecideRequest>(approvals::decide, approvals::preview),
         change_or_preview::<api::approvals::AgentsApproveRequest>(
             approvals::approve,
@@ -70,11 +85,16 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::approvals::ApprovalsList>(approvals::list),
         read::<api::approvals::ApprovalsGet>(approvals::get),
         change::<api::approvals::ApprovalsReveal>(approvals::reveal),
+        read::<api::approvals::ApprovalsContext>(approvals::context),
+        read::<api::approvals::ApprovalsCheckArguments>(approvals::check_arguments),
+        changes::<api::approvals::ApprovalsDecideMany, _, _>(approvals::decide_many, approvals::decided_many),
+        change::<api::approvals::ApprovalsForgetRule>(approvals::forget_rule),
         read::<api::pins::PinsList>(pins::list),
         change::<api::pins::PinsAccept>(pins::accept),
         change::<api::pins::PinsReject>(pins::reject),
         change::<api::pins::PinsForget>(pins::forget),
         read::<api::pins::PinsLock>(pins::lock),
+        read::<api::pins::PinsHistory>(pins::history),
         read::<api::agents::AgentsList>(agents::list),
         read::<api::agents::AgentsGet>(agents::get),
         change::<api::agents::AgentsCreate>(agents::create),
@@ -101,6 +121,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::policies::PolicySetFloor>(policies::set_floor),
         read::<api::policies::PolicyShow>(policies::show),
         read::<api::policies::PolicyHistory>(policies::history),
+        change::<api::policies::PolicyRollback>(policies::rollback),
         read::<api::policies::PolicyCheckSource>(policies::check),
         read::<api::policies::PolicyTest>(policies::test),
         read::<api::policies::PolicyWhy>(policies::why),
@@ -119,6 +140,8 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::audit::AuditVerify>(audit::verify),
         recorded_by_log::<api::audit::AuditPurge>(audit::purge),
         read::<api::audit::AuditReport>(audit::report),
+        read::<api::audit::AuditProve>(audit::prove),
+        read::<api::audit::AuditExport>(audit::export),
     ]
 });
 

@@ -72,6 +72,9 @@ impl From<&OperationError> for ApiError {
                 };
                 Self::new(code, text).with_hint(error.hint())
             }
+            OperationError::CannotProve(error) => {
+                Self::new(ErrorCode::Conflict, text).with_hint(error.hint())
+            }
             OperationError::Replay(error) => Self::new(of_replay(error), chain(error)),
             OperationError::Internal(_) => Self::new(ErrorCode::InternalError, text),
         }
@@ -98,6 +101,7 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::NotHeld { .. }
         | OperatorError::NotMasked { .. }
         | OperatorError::NothingAccepted(_)
+        | OperatorError::NoRule { .. }
         | OperatorError::UnknownUser(_)
         | OperatorError::UnknownToken(_)
         | OperatorError::UnknownSecret(_)

@@ -59,6 +59,11 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
         ResourceUri::AgentPolicyState(agent) => one(uri, &policies::state(context, agent).await?)?,
         ResourceUri::AgentProposals(agent) => one(uri, &policies::proposals(context, agent).await?)?,
         ResourceUri::Proposal(id) => one(uri, &policies::proposal(context, *id).await?)?,
+        ResourceUri::RecentCalls => one(uri, &operations::recent_calls(context).await?)?,
+        ResourceUri::Gateway => one(uri, &operations::gateway_status(context, NoArguments {}).await?)?,
+        ResourceUri::Clients => one(uri, &operations::list_clients(context, NoArguments {}).await?)?,
+        ResourceUri::ServerLogs(key) => one(uri, &operations::newest_lines(context, key)?)?,
+        ResourceUri::Attention => one(uri, &operations::list_attention(context, NoArguments {}).await?)?,
         ResourceUri::RecentAudit => {
             let records = context.gateway.audit().recent(RECENT_RECORDS).await?;
             one(uri, &AuditRecords { records: records.iter().map(operations::audit_record).collect() })?

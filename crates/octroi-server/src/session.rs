@@ -118,6 +118,8 @@ impl LegacySession {
             capabilities: self.capabilities.clone(),
             era: Era::Legacy,
             session: &self.owner,
+            name: Some(&self.name),
+            info: self.info.as_ref(),
         };
         let deliver = move |notice: Notice| deliver(notification(&notice));
         let listener = frontends.listen(&self.frontend, client, Filter::ALL, deliver);

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admit::{check_declared, era_of, modern_caller};
 use crate::endpoint::HttpEndpoint;
-use crate::frontend::Frontend;
+use crate::frontend::{Frontend, Frontends};
 use crate::held_bytes::{HeldBytes, HeldRequest, SMALL_BYTES};
 use crate::lines::{Line, read_line, write_lines};
 use crate::modern::{ListenContext, Listening};
@@ -50,6 +50,7 @@ pub async fn serve_stdio(
     let peer = Arc::new(StdioClient {
         out: Output { sender, held: Arc::clone(&held) },
         held,
+        frontends: endpoint.frontends.clone().over_stdio(),
         endpoint,
         frontend,
         principal,
@@ -163,6 +164,7 @@ impl Client for Output {
 /// The client at the other end.
 struct StdioClient {
     endpoint: Arc<HttpEndpoint>,
+    frontends: Frontends,
     frontend: Frontend,
     principal: Principal,
     out: Output,
@@ -248,8 +250,8 @@ impl StdioClient {
                 }
                 let session = self.session.lock().clone();
                 match session {
-                    Some(session) => session.receive(&self.endpoint.frontends, &message),
-                    None => self.endpoint.frontends.note(&self.frontend, &self.principal, &message),
+                    Some(session) => session.receive(&self.frontends, &message),
+                    None => self.frontends.note(&self.frontend, &self.principal, &message),
                 }
             }
         }
@@ -275,9 +277,8 @@ impl StdioClient {
             return Some(error_message(Some(id), &error));
         };
         let client = Arc::new(LegacyClient { session: Arc::clone(&session), out: self.out.clone() });
-        let answer = session
-            .answer(&self.endpoint.frontends, request, &params, &session.caller(client, false))
-            .await?;
+        let answer =
+            session.answer(&self.frontends, request, &params, &session.caller(client, false)).await?;
         Some(answer.to_message(id))
     }
 
@@ -289,12 +290,11 @@ impl StdioClient {
         if let Err(error) = params.check_size(self.endpoint.settings.limits.client_info_bytes) {
             return error_message(Some(id), &error);
         }
-        let answer =
-            self.endpoint.frontends.initialize(&self.frontend, &self.principal, params.version).await;
+        let answer = self.frontends.initialize(&self.frontend, &self.principal, params.version).await;
         let session =
             Arc::new(LegacySession::new("stdio", self.frontend.clone(), self.principal.clone(), params));
         let out = self.out.clone();
-        session.listen(&self.endpoint.frontends, move |message| out.post(message));
+        session.listen(&self.frontends, move |message| out.post(message));
         *self.session.lock() = Some(session);
         answer.to_message(id)
     }
@@ -304,22 +304,21 @@ impl StdioClient {
             return Some(error_message(Some(id), &error));
         }
         if request.method().is_legacy_only() {
-            let error =
-                self.endpoint.frontends.refuse_method(&self.frontend, &self.principal, request.method());
+            let error = self.frontends.refuse_method(&self.frontend, &self.principal, request.method());
             return Some(error_message(Some(id), &error));
         }
         if *request.method() == Method::Listen {
             return self.listen(params, id).await;
         }
         let caller = modern_caller(&self.principal, false, params, Arc::new(self.out.clone()));
-        let answer = self.endpoint.frontends.request(&self.frontend, &caller, request, params).await;
+        let answer = self.frontends.request(&self.frontend, &caller, request, params).await;
         Some(answer.to_message(id))
     }
 
     /// Forwards notices until the client cancels or closes its end.
     async fn listen(&self, params: &Params, id: &Id) -> Option<Bytes> {
         let context = ListenContext {
-            frontends: &self.endpoint.frontends,
+            frontends: &self.frontends,
             frontend: &self.frontend,
             principal: &self.principal,
             closing: &self.closing,

@@ -20,6 +20,18 @@ impl<'a> AuditRecord<'a> {
     pub fn read(seq: u64, text: &'a [u8]) -> Result<Self, EntryError> {
         AuditRecordReader::default().read(seq, text)
     }
+
+    /// Whether it is about a call of a tool.
+    pub fn is_of_call(&self) -> bool {
+        let kinds = [
+            Kind::ToolInvocationStart,
+            Kind::ToolInvocationEnd,
+            Kind::PolicyViolation,
+            Kind::ApprovalRequested,
+            Kind::ApprovalResolved,
+        ];
+        self.entry.tool.is_some() && kinds.contains(&self.entry.kind)
+    }
 }
 
 /// Reads records in the order of the log: more quickly than one by one, since most resemble an earlier one.
@@ -87,7 +99,8 @@ pub struct AuditRow {
 }
 
 impl AuditRow {
-    pub(crate) fn new(node: &str, seq: u64, entry: &Entry<'_>) -> Self {
+    /// The event of a record.
+    pub fn new(node: &str, seq: u64, entry: &Entry<'_>) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         Self {
             node: node.to_owned(),
@@ -139,6 +152,8 @@ pub struct AuditFilter {
     pub tool: Option<String>,
     /// The agent concerned.
     pub agent: Option<String>,
+    /// Any of these agents; empty means all.
+    pub agents: Vec<String>,
     /// The server concerned.
     pub server: Option<String>,
     /// The client's session.
@@ -193,6 +208,8 @@ impl AuditFilter {
         ];
         self.since_ms.is_none_or(|since_ms| at_ms(entry) >= since_ms)
             && self.until_ms.is_none_or(|until_ms| at_ms(entry) < until_ms)
+            && (self.agents.is_empty()
+                || entry.agent.as_deref().is_some_and(|agent| self.agents.iter().any(|one| one == agent)))
             && equal.into_iter().all(|(expected, value)| expected.is_none() || expected.as_deref() == value)
             && self.call_id.as_deref().is_none_or(|id| entry.call.is_some_and(|call| call.to_string() == id))
             && self.text.as_deref().is_none_or(|text| {

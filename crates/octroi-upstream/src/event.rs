@@ -49,6 +49,8 @@ pub enum ServerEvent {
     Checked(Checks, Option<UpstreamError>),
     /// It asked a client over a connection that several clients may use, and nothing said which call it asked for.
     AsksClients,
+    /// It wrote to its standard error; reported a few times a second at most.
+    Wrote,
 }
 
 /// The channel that one server's events are sent to.
@@ -75,6 +77,11 @@ impl EventSink {
     pub(crate) async fn send(&self, event: ServerEvent) {
         // The gateway stops receiving only when it shuts down, and then the event does not matter.
         let _ = self.sender.send((self.server.clone(), event)).await;
+    }
+
+    /// Sends an event that does not matter if the gateway is behind; whether it was sent.
+    pub(crate) fn offer(&self, event: ServerEvent) -> bool {
+        self.sender.try_send((self.server.clone(), event)).is_ok()
     }
 
     /// Whether the server asks its clients over connections that they share.

@@ -2,16 +2,21 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use octroi_core::redact::Redactor;
 use octroi_core::server::{Program, ServerSpec, Transport};
 use octroi_core::{Clock, Secret};
 use parking_lot::Mutex;
 
+use crate::event::{EventSink, ServerEvent};
 use crate::redaction::SharedRedactor;
 
 const LINES_MAX: usize = 1_000;
 const BYTES_MAX: usize = 256 << 10;
+/// How often new lines are reported. Shorter than it takes until subscribers hear of it, so that what they read then has
+/// the lines that were not reported.
+const REPORT_EVERY: Duration = Duration::from_millis(200);
 /// One counter for all servers, so that a replaced server continues the numbering.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 /// Shorter values are words like `true`, not secrets.
@@ -35,6 +40,8 @@ pub struct Logs {
     encoded: Redactor,
     /// Everything else that must be redacted.
     redactor: SharedRedactor,
+    /// Who hears that there are new lines, and when they last heard it.
+    listener: Option<(EventSink, Mutex<Option<Instant>>)>,
 }
 
 #[derive(Debug, Default)]
@@ -79,7 +86,23 @@ impl Logs {
         let secrets: Vec<Secret> =
             given.into_iter().filter(|secret| secret.expose().len() >= SECRET_LENGTH).collect();
         let encoded = Redactor::new(secrets.iter().map(Secret::expose));
-        Self { clock: clock.clone(), ring: Mutex::default(), secrets, encoded, redactor: redactor.clone() }
+        let redactor = redactor.clone();
+        Self { clock: clock.clone(), ring: Mutex::default(), secrets, encoded, redactor, listener: None }
+    }
+
+    /// Reports new lines as events.
+    pub(crate) fn reporting(self, events: EventSink) -> Self {
+        Self { listener: Some((events, Mutex::default())), ..self }
+    }
+
+    /// Reports that there is a new line. Not each: whoever heard of one a moment ago has not read it yet.
+    fn report(&self) {
+        let Some((events, last)) = &self.listener else { return };
+        let (now, mut last) = (self.clock.instant(), last.lock());
+        let is_soon = |last: Instant| now.saturating_duration_since(last) < REPORT_EVERY;
+        if !last.is_some_and(is_soon) && events.offer(ServerEvent::Wrote) {
+            *last = Some(now);
+        }
     }
 
     /// Stores a line; returns it with secrets redacted.
@@ -112,6 +135,8 @@ impl Logs {
                 ring.bytes -= gone.text.len();
             }
         }
+        drop(ring);
+        self.report();
         redacted
     }
 

@@ -127,7 +127,8 @@ impl Upstream {
         let events = EventSink::new(spec.key.clone(), context.events.clone());
         let queue = FairQueue::new(spec.limits.concurrency, spec.limits.queue);
         let closing = context.shutdown.child_token();
-        let logs = Arc::new(Logs::new(&spec, &context.clock, &context.redactor));
+        let logs = Logs::new(&spec, &context.clock, &context.redactor);
+        let logs = Arc::new(logs.reporting(events.clone()));
         let made = Instant::from_std(context.clock.instant());
         let may_connect = AtomicBool::new(spec.is_enabled() && spec.start != Start::Manual);
         Arc::new(Self {

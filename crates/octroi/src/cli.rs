@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) mod activity;
 pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
@@ -77,6 +78,10 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     /// Call a server's tool as an agent, subject to that agent's gates.
     Call(calls::CallTool),
+    /// List calls with their decision and outcome, or show one.
+    Calls(activity::Calls),
+    /// List the clients that are connected.
+    Clients(Target),
     /// Read, verify and export the audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),

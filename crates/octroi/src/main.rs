@@ -8,7 +8,6 @@ mod clock;
 mod commands;
 mod config;
 mod demo;
-mod diff;
 mod endpoint;
 mod failure;
 mod governance;

@@ -11,8 +11,14 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
+mod inbox;
 mod reveal;
 
+pub use inbox::{
+    ApprovalContext, ApprovalsCheckArguments, ApprovalsContext, ApprovalsDecideMany, ApprovalsForgetRule,
+    CheckArgumentsRequest, CheckedArguments, DecideManyRequest, DecidedMany, LastCall, ManyError, ManyResult,
+    PastDecision, PossibleRule,
+};
 pub use reveal::{ApprovalsReveal, RevealRequest, RevealedArgument};
 
 /// In listing order.
@@ -23,6 +29,10 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ApprovalsList>(),
     OperationEntry::of::<ApprovalsGet>(),
     OperationEntry::of::<ApprovalsReveal>(),
+    OperationEntry::of::<ApprovalsContext>(),
+    OperationEntry::of::<ApprovalsCheckArguments>(),
+    OperationEntry::of::<ApprovalsDecideMany>(),
+    OperationEntry::of::<ApprovalsForgetRule>(),
 ];
 
 const DECIDING: &[ErrorCode] = &[

@@ -11,6 +11,12 @@ use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 use crate::wire::Wire;
 
+mod files;
+
+pub use files::{
+    AuditExport, AuditExported, AuditProof, AuditProve, ExportFormat, ExportRequest, ProveRequest,
+};
+
 /// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AuditQuery>(),
@@ -18,6 +24,8 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AuditVerify>(),
     OperationEntry::of::<AuditPurge>(),
     OperationEntry::of::<AuditReport>(),
+    OperationEntry::of::<AuditProve>(),
+    OperationEntry::of::<AuditExport>(),
 ];
 
 /// A record of the audit log. An unreadable one has only its number and `unreadable`.

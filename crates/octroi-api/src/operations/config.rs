@@ -3,13 +3,16 @@
 use octroi_core::audit::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::NoArguments;
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
 
 /// In listing order.
-pub static OPERATIONS: &[OperationEntry] = &[OperationEntry::of::<ConfigReload>()];
+pub static OPERATIONS: &[OperationEntry] =
+    &[OperationEntry::of::<ConfigReload>(), OperationEntry::of::<ConfigShow>()];
 
 /// Reloads the configuration.
 pub struct ConfigReload;
@@ -72,6 +75,32 @@ impl Operation for ConfigReload {
     const IDEMPOTENT: bool = true;
 
     fn object(_: &ReloadRequest) -> ObjectRef<'_> {
+        ObjectRef::Gateway
+    }
+}
+
+/// Shows the configuration in effect.
+pub struct ConfigShow;
+
+/// The configuration in effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShownConfig {
+    /// Every section, with each setting's value and where it comes from; secrets are masked
+    pub configuration: Value,
+}
+
+impl Operation for ConfigShow {
+    type Request = NoArguments;
+    type Response = ShownConfig;
+
+    const NAME: &'static str = "config_show";
+    const TITLE: &'static str = "Show the configuration";
+    const DESCRIPTION: &'static str = "The configuration in effect: every setting with the file and line, variable or default it comes from.";
+    const ACCESS: Access = Access::Admins;
+    const EFFECT: Effect = Effect::Reads;
+    const ERRORS: &'static [ErrorCode] = &[];
+
+    fn object(_: &NoArguments) -> ObjectRef<'_> {
         ObjectRef::Gateway
     }
 }

@@ -19,6 +19,7 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<PinsReject>(),
     OperationEntry::of::<PinsForget>(),
     OperationEntry::of::<PinsLock>(),
+    OperationEntry::of::<PinsHistory>(),
 ];
 
 /// A quarantined definition.
@@ -292,6 +293,68 @@ impl Operation for PinsLock {
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::StorageUnavailable];
 
     fn object(_: &NoArguments) -> ObjectRef<'_> {
+        ObjectRef::Gateway
+    }
+}
+
+/// Shows how a definition changed over time.
+pub struct PinsHistory;
+
+/// A definition, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PinHistoryRequest {
+    /// Its server
+    pub server: String,
+    /// Its kind [default: tool]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Wire<PinKind>>,
+    /// The server's name for it; omitted for a server's own instructions
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// How a definition changed over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PinHistory {
+    /// The versions, newest first: the quarantined one, the accepted one, and those that were accepted before
+    pub versions: Vec<PinVersion>,
+}
+
+/// A definition at one time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PinVersion {
+    /// The hash of the definition
+    pub hash: String,
+    /// `quarantined`, `rejected`, `accepted` or `replaced`
+    pub state: String,
+    /// When it was accepted; null for one that was not
+    pub accepted_at: Option<String>,
+    /// Who accepted it, or rejected it
+    pub by: Option<String>,
+    /// When another one took its place
+    pub ended_at: Option<String>,
+    /// The differences from the version before it
+    pub changes: Vec<DefinitionChange>,
+    /// The same as a unified diff of their texts; empty for the first version
+    pub diff: String,
+    /// The definition itself; a string if it is not JSON
+    pub definition: Value,
+}
+
+impl Operation for PinsHistory {
+    type Request = PinHistoryRequest;
+    type Response = PinHistory;
+
+    const NAME: &'static str = "pins_history";
+    const TITLE: &'static str = "Show a definition's history";
+    const DESCRIPTION: &'static str =
+        "The versions of a definition, newest first: who accepted each, when, and what changed.";
+    const ACCESS: Access = Access::People;
+    const EFFECT: Effect = Effect::Reads;
+    const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];
+
+    fn object(_: &PinHistoryRequest) -> ObjectRef<'_> {
         ObjectRef::Gateway
     }
 }

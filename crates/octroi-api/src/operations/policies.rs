@@ -26,6 +26,7 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<PolicySetFloor>(),
     OperationEntry::of::<PolicyShow>(),
     OperationEntry::of::<PolicyHistory>(),
+    OperationEntry::of::<PolicyRollback>(),
     OperationEntry::of::<PolicyCheckSource>(),
     OperationEntry::of::<PolicyTest>(),
     OperationEntry::of::<PolicyWhy>(),
@@ -158,6 +159,51 @@ impl Operation for PolicyShow {
 
     fn object(request: &LevelRequest) -> ObjectRef<'_> {
         object_of(request.agent_id.as_ref())
+    }
+}
+
+/// Activates an earlier version again.
+pub struct PolicyRollback;
+
+/// An earlier version of a level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RollbackRequest {
+    /// The level
+    pub level: Wire<Level>,
+    /// The agent, for the level `agent`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// The version to activate again
+    pub version: i64,
+    /// The version to be replaced [default: the active one]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub expected_version: Option<i64>,
+}
+
+impl Operation for PolicyRollback {
+    type Request = RollbackRequest;
+    type Response = PolicyVersion;
+
+    const NAME: &'static str = "policy_rollback";
+    const TITLE: &'static str = "Go back to an earlier policy";
+    const DESCRIPTION: &'static str =
+        "Activate an earlier version of a policy again, as a new version. It is checked like any other.";
+    const ACCESS: Access = Access::People;
+    const EFFECT: Effect = SETS;
+    const ERRORS: &'static [ErrorCode] = &[
+        ErrorCode::NotFound,
+        ErrorCode::InvalidArguments,
+        ErrorCode::InvalidPolicy,
+        ErrorCode::Conflict,
+        ErrorCode::ManagedByFile,
+        ErrorCode::StorageUnavailable,
+    ];
+
+    fn object(request: &RollbackRequest) -> ObjectRef<'_> {
+        // The floor and the global policy are for administrators to change.
+        request.agent_id.as_deref().map_or(ObjectRef::Administration, ObjectRef::Agent)
     }
 }
 

@@ -14,6 +14,11 @@ pub fn resources() -> String {
         "\nOctroi's own resources, read with `resources/read` at `/mcp`. Everyone who may read one may also \
          subscribe to it: `notifications/resources/updated` reports a change. Resources of another agent are not \
          found.\n\n\
+         To people, lists and resources carry a checksum of their content: `_meta[\"octroi/checksum\"]` of the result. A \
+         client that sends the one it knows, under the same name in `_meta` of its request, is answered without content \
+         and with `_meta[\"octroi/unchanged\"]: true` if nothing has changed. What changes all the time is reported at \
+         most four times a second: `resource://audit/recent`, `resource://calls/recent`, `resource://attention/list`, \
+         `resource://clients/list` and `resource://servers/{id}/logs`.\n\n\
          | URI | Description | Content | Access | Changes when |\n|---|---|---|---|---|\n",
     );
     let mut shapes = Shapes::new();

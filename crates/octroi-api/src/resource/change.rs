@@ -25,11 +25,19 @@ pub enum Topic {
     Users,
     /// An audit record was written.
     Audit,
+    /// A call began, or was decided about, or ended.
+    Calls,
+    /// An agent made its first call.
+    Attention,
+    /// A client connected or disconnected.
+    Clients,
+    /// A server wrote to its standard error.
+    ServerLog,
 }
 
 impl Topic {
     /// All topics.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Servers,
         Self::Tools,
         Self::Approvals,
@@ -39,6 +47,10 @@ impl Topic {
         Self::Proposals,
         Self::Users,
         Self::Audit,
+        Self::Calls,
+        Self::Attention,
+        Self::Clients,
+        Self::ServerLog,
     ];
 
     /// When it happens, for the reference page.
@@ -53,6 +65,10 @@ impl Topic {
             Self::Proposals => "a policy is proposed, decided, or changed",
             Self::Users => "a user or a token is added, changed or removed",
             Self::Audit => "an audit record is written",
+            Self::Calls => "a call begins, is decided about, or ends",
+            Self::Attention => "an agent makes its first call",
+            Self::Clients => "a client connects or disconnects",
+            Self::ServerLog => "the server writes to its standard error",
         }
     }
 }
@@ -96,6 +112,14 @@ pub enum ResourceChange<'a> {
     Users,
     /// Of the audit log.
     Audit,
+    /// Of calls.
+    Calls,
+    /// Of the steps after the first start.
+    Attention,
+    /// Of the clients that are connected.
+    Clients,
+    /// Of what a server wrote.
+    ServerLog(&'a ServerKey),
 }
 
 impl ResourceChange<'_> {
@@ -111,6 +135,10 @@ impl ResourceChange<'_> {
             Self::Policy { .. } => Topic::Proposals,
             Self::Users => Topic::Users,
             Self::Audit => Topic::Audit,
+            Self::Calls => Topic::Calls,
+            Self::Attention => Topic::Attention,
+            Self::Clients => Topic::Clients,
+            Self::ServerLog(_) => Topic::ServerLog,
         }
     }
 
@@ -118,7 +146,12 @@ impl ResourceChange<'_> {
     pub fn resources(&self) -> Vec<ResourceUri> {
         match *self {
             Self::Servers(keys) => {
-                let mut uris = vec![ResourceUri::Servers, ResourceUri::Health];
+                let mut uris = vec![
+                    ResourceUri::Servers,
+                    ResourceUri::Health,
+                    ResourceUri::Attention,
+                    ResourceUri::Gateway,
+                ];
                 uris.extend(keys.iter().cloned().map(ResourceUri::Server));
                 uris
             }
@@ -129,7 +162,7 @@ impl ResourceChange<'_> {
                 uris
             }
             Self::Approvals { agent } => {
-                let mut uris = vec![ResourceUri::PendingApprovals];
+                let mut uris = vec![ResourceUri::PendingApprovals, ResourceUri::Attention];
                 uris.extend(agent.into_iter().flat_map(|agent| {
                     let agent = agent.to_owned();
                     [
@@ -139,7 +172,7 @@ impl ResourceChange<'_> {
                 }));
                 uris
             }
-            Self::Pins => vec![ResourceUri::HeldPins],
+            Self::Pins => vec![ResourceUri::HeldPins, ResourceUri::Attention],
             Self::Agent { agent } => {
                 let agent = || agent.to_owned();
                 vec![
@@ -152,7 +185,7 @@ impl ResourceChange<'_> {
             }
             Self::Policies => vec![ResourceUri::ActivePolicy, ResourceUri::ActivePolicyAlias],
             Self::Policy { id, agent } => {
-                let mut uris = vec![ResourceUri::Proposal(id)];
+                let mut uris = vec![ResourceUri::Proposal(id), ResourceUri::Attention];
                 uris.extend(agent.into_iter().flat_map(|agent| {
                     let agent = agent.to_owned();
                     [
@@ -163,8 +196,12 @@ impl ResourceChange<'_> {
                 }));
                 uris
             }
-            Self::Users => vec![ResourceUri::Users, ResourceUri::Tokens],
+            Self::Users => vec![ResourceUri::Users, ResourceUri::Tokens, ResourceUri::Attention],
             Self::Audit => vec![ResourceUri::RecentAudit],
+            Self::Calls => vec![ResourceUri::RecentCalls],
+            Self::Attention => vec![ResourceUri::Attention],
+            Self::Clients => vec![ResourceUri::Clients, ResourceUri::Attention],
+            Self::ServerLog(key) => vec![ResourceUri::ServerLogs(key.clone())],
         }
     }
 }

@@ -6,14 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::change::Topic;
 use super::{Content, ResourceEntry, ResourceKind};
 use crate::access::Access;
+use crate::operations::activity::CallPage;
 use crate::operations::agents::{Agent, AgentSession, AgentSnapshot, AgentStatus};
 use crate::operations::approvals::Approval;
+use crate::operations::attention::Attention;
 use crate::operations::audit::AuditRecords;
+use crate::operations::clients::ClientList;
+use crate::operations::gateway::GatewayStatus;
 use crate::operations::health::HealthByServer;
 use crate::operations::pins::HeldPins;
 use crate::operations::policies::{PolicyState, PolicyVersion};
 use crate::operations::proposals::ProposalList;
-use crate::operations::servers::ServerStatus;
+use crate::operations::servers::{LogLines, ServerStatus};
 use crate::operations::tokens::TokenList;
 use crate::operations::tools::ToolCatalog;
 use crate::operations::users::UserList;
@@ -71,7 +75,7 @@ impl ResourceEntry {
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 23] = [
+pub static RESOURCES: [ResourceEntry; 28] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
@@ -269,6 +273,56 @@ pub static RESOURCES: [ResourceEntry; 23] = [
         "The newest audit records, newest first",
         json::<AuditRecords>(),
         &[Topic::Audit],
+    )
+    .of_admins(),
+    of_people(
+        ResourceKind::RecentCalls,
+        "resource://calls/recent",
+        ("calls", "Recent calls"),
+        "The newest fifty calls, and the position from which `calls_list` continues with what comes later",
+        json::<CallPage>(),
+        &[Topic::Calls],
+    ),
+    of_people(
+        ResourceKind::Attention,
+        "resource://attention/list",
+        ("attention", "What needs a person"),
+        "What waits for a decision, fails or expires, and the steps after the first start",
+        json::<Attention>(),
+        &[
+            Topic::Servers,
+            Topic::Approvals,
+            Topic::Pins,
+            Topic::Proposals,
+            Topic::Users,
+            Topic::Attention,
+            Topic::Clients,
+        ],
+    ),
+    of_people(
+        ResourceKind::Clients,
+        "resource://clients/list",
+        ("clients", "Clients"),
+        "The clients that are connected",
+        json::<ClientList>(),
+        &[Topic::Clients],
+    ),
+    of_people(
+        ResourceKind::ServerLogs,
+        "resource://servers/{id}/logs",
+        ("server-logs", "Log of a server"),
+        "The newest lines that a server wrote to its standard error; `servers_logs` continues with `from`",
+        json::<LogLines>(),
+        &[Topic::ServerLog],
+    )
+    .of_admins(),
+    of_people(
+        ResourceKind::Gateway,
+        "resource://gateway/status",
+        ("gateway", "Gateway"),
+        "The gateway itself: version, uptime, data directory, audit log, and everything that is wrong",
+        json::<GatewayStatus>(),
+        &[Topic::Servers],
     )
     .of_admins(),
 ];

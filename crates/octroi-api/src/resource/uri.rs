@@ -64,6 +64,16 @@ pub enum ResourceUri {
     Proposal(i64),
     /// The newest audit records.
     RecentAudit,
+    /// The newest calls.
+    RecentCalls,
+    /// What needs a person.
+    Attention,
+    /// The clients that are connected.
+    Clients,
+    /// What a server wrote.
+    ServerLogs(ServerKey),
+    /// The gateway itself.
+    Gateway,
 }
 
 impl ResourceUri {
@@ -106,6 +116,11 @@ impl ResourceUri {
             ResourceKind::AgentProposals => Self::AgentProposals(text(0)?),
             ResourceKind::Proposal => Self::Proposal(number(&text(0)?)?),
             ResourceKind::RecentAudit => Self::RecentAudit,
+            ResourceKind::RecentCalls => Self::RecentCalls,
+            ResourceKind::Attention => Self::Attention,
+            ResourceKind::Clients => Self::Clients,
+            ResourceKind::ServerLogs => Self::ServerLogs(server_of(&text(0)?)?),
+            ResourceKind::Gateway => Self::Gateway,
         })
     }
 
@@ -137,6 +152,11 @@ impl ResourceUri {
             Self::AgentProposals(agent) => (ResourceKind::AgentProposals, vec![agent.clone()]),
             Self::Proposal(id) => (ResourceKind::Proposal, vec![id.to_string()]),
             Self::RecentAudit => (ResourceKind::RecentAudit, vec![]),
+            Self::RecentCalls => (ResourceKind::RecentCalls, vec![]),
+            Self::Attention => (ResourceKind::Attention, vec![]),
+            Self::Clients => (ResourceKind::Clients, vec![]),
+            Self::ServerLogs(key) => (ResourceKind::ServerLogs, vec![segment_of(key)]),
+            Self::Gateway => (ResourceKind::Gateway, vec![]),
         }
     }
 
@@ -145,10 +165,18 @@ impl ResourceUri {
         &RESOURCES[self.parts().0 as usize]
     }
 
+    /// Whether it may change so often that a subscriber hears of it only a few times a second.
+    pub const fn is_frequent(&self) -> bool {
+        matches!(
+            self,
+            Self::RecentAudit | Self::RecentCalls | Self::Attention | Self::Clients | Self::ServerLogs(_)
+        )
+    }
+
     /// The object that the access rule checks.
     pub fn object(&self) -> ObjectRef<'_> {
         match self {
-            Self::Server(key) => ObjectRef::Server(key.name.as_str()),
+            Self::Server(key) | Self::ServerLogs(key) => ObjectRef::Server(key.name.as_str()),
             Self::AgentInfo(agent)
             | Self::AgentState(agent)
             | Self::AgentSnapshot(agent)
@@ -169,7 +197,11 @@ impl ResourceUri {
             | Self::Agents
             | Self::Users
             | Self::Tokens
-            | Self::RecentAudit => ObjectRef::Gateway,
+            | Self::RecentAudit
+            | Self::RecentCalls
+            | Self::Attention
+            | Self::Clients
+            | Self::Gateway => ObjectRef::Gateway,
         }
     }
 }

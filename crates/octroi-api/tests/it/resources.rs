@@ -56,6 +56,12 @@ fn uris() {
         ("resource://approval-policy/proposals/-7", None),
         ("resource://approval-policy/proposals/x", None),
         ("resource://audit/recent", Some(ResourceUri::RecentAudit)),
+        ("resource://calls/recent", Some(ResourceUri::RecentCalls)),
+        ("resource://attention/list", Some(ResourceUri::Attention)),
+        ("resource://gateway/status", Some(ResourceUri::Gateway)),
+        ("resource://clients/list", Some(ResourceUri::Clients)),
+        ("resource://servers/files/logs", Some(ResourceUri::ServerLogs(server("files")))),
+        ("resource://servers/ana%2Ffiles/logs", Some(ResourceUri::ServerLogs(server("ana/files")))),
         ("file:///etc/passwd", None),
         ("", None),
     ] {
@@ -105,6 +111,10 @@ fn changes_report_what_the_table_says() {
         ResourceChange::Policy { id: 7, agent: None },
         ResourceChange::Users,
         ResourceChange::Audit,
+        ResourceChange::Calls,
+        ResourceChange::Attention,
+        ResourceChange::Clients,
+        ResourceChange::ServerLog(&servers[0]),
     ];
     let mut reported = BTreeSet::new();
     for change in &changes {
@@ -119,7 +129,7 @@ fn changes_report_what_the_table_says() {
     let topics: BTreeSet<Topic> = reported.iter().map(|(topic, _)| *topic).collect();
     assert_eq!(topics, BTreeSet::from(Topic::ALL));
     let of_everybody = ResourceChange::Policy { id: 7, agent: None }.resources();
-    assert_eq!(of_everybody, [ResourceUri::Proposal(7)]);
+    assert_eq!(of_everybody, [ResourceUri::Proposal(7), ResourceUri::Attention]);
 }
 
 #[test]
@@ -153,6 +163,11 @@ fn any_uri() -> impl Strategy<Value = ResourceUri> {
         Just(ResourceUri::ActivePolicy),
         Just(ResourceUri::ActivePolicyAlias),
         Just(ResourceUri::RecentAudit),
+        Just(ResourceUri::RecentCalls),
+        Just(ResourceUri::Attention),
+        Just(ResourceUri::Clients),
+        Just(ResourceUri::Gateway),
+        name.prop_map(|name| ResourceUri::ServerLogs(server(&name))),
         name.prop_map(|name| ResourceUri::Server(server(&name))),
         (agent, id).prop_map(|(agent, id)| ResourceUri::AgentApproval { agent, id }),
         agent.prop_map(ResourceUri::AgentPendingApprovals),

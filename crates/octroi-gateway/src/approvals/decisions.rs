@@ -204,6 +204,11 @@ impl Approvals {
         self.rule_for(&approval, choice, edited.as_deref(), remember, by)
     }
 
+    /// Fails if a call cannot be made with these arguments, as JSON text.
+    pub fn check_edited(&self, approval: &Approval, arguments: &str) -> Result<(), OperatorError> {
+        self.edited(approval, Choice::Approve, Some(arguments.to_owned())).map(drop)
+    }
+
     /// An approval that can still be decided.
     async fn decidable(&self, id: &str) -> Result<Approval, OperatorError> {
         let approval = self.get(id).await?;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use octroi_api::ResourceChange;
+use octroi_core::CanonicalId;
 use octroi_core::approval::{Approval, ApprovalState};
-use octroi_core::audit::{Actor, ActorKind, Kind, Ruling};
+use octroi_core::audit::{Actor, ActorKind, CallId, Kind, Ruling};
 use octroi_store::{ApprovalFilter, ApprovalPart, Store};
 use serde_json::json;
 use tracing::{error, warn};
@@ -164,6 +165,9 @@ impl Approvals {
         }
         event.agent = approval.binding.agent.as_deref();
         event.tool = Some(&approval.binding.tool);
+        let server = CanonicalId::parse_mcp(&approval.binding.tool).map(|(server, _)| server.to_string());
+        event.server = server.as_deref();
+        event.call = CallId::parse(&approval.call_id);
         event.ruling = (kind == Kind::ApprovalRequested).then_some(Ruling::Ask);
         self.recorder.record_later(&event);
     }

@@ -31,7 +31,7 @@ impl Approvals {
     }
 
     /// The base URL of the pages for people, once it is known.
-    fn page(&self) -> Option<String> {
+    pub fn page(&self) -> Option<String> {
         self.page.load().as_deref().map(|base| match base {
             PageBase::Configured(base) | PageBase::Listening(base) => base.clone(),
         })

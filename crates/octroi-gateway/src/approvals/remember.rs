@@ -11,20 +11,32 @@ use octroi_core::arguments::Exactness;
 use octroi_core::server::parse_duration;
 use octroi_core::time::{parse_time, show_time};
 use octroi_core::{Principal, arguments};
-use octroi_store::{PolicyDraft, PolicyLevel, PolicyRefusal};
+use octroi_store::{PolicyDraft, PolicyLevel, PolicyRecord, PolicyRefusal};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::decisions::Choice;
 use super::{Approvals, milliseconds};
-use crate::operator_error::OperatorError;
+use crate::change::PlannedChange;
+use crate::operator_error::{OperatorError, must_be_person};
 use crate::policy_error::PolicyError;
 
 /// Longer arguments would make an unreadable rule.
 const ARGUMENTS_MAX: usize = 4096;
 /// Begins the block of a remembered rule, which ends with an empty line.
 const MARK: &str = "# Remembered with ";
+
+/// Why a remembered rule was not removed.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgetRuleError {
+    /// It cannot be removed like this.
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+    /// The policy without it is refused.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+}
 
 /// What is remembered of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +164,32 @@ impl Approvals {
         added.map_err(|problem| OperatorError::Policy { problem, rule: rule.to_owned() })
     }
 
+    /// Removes the rule that was saved with a decision from the policy that it is part of.
+    pub async fn forget_rule(
+        &self,
+        id: &str,
+        by: &Principal,
+    ) -> Result<PlannedChange<PolicyRecord, PolicyError>, ForgetRuleError> {
+        must_be_person(by)?;
+        let approval = self.get(id).await?;
+        let agent = approval.binding.agent.as_deref().unwrap_or_default();
+        if !by.is_admin() && self.governance.identity().owner_of(agent) != *by.user() {
+            // Who may decide about the call may still have no say about the policy.
+            return Err(OperatorError::NoRule { id: id.to_owned() }.into());
+        }
+        let level = level(&approval);
+        if let Some(file) = self.governance.policy_file(&level) {
+            let rule = approval.remembered_rule.unwrap_or_default();
+            return Err(OperatorError::PolicyInFile { file, rule }.into());
+        }
+        let active = self.governance.active_policy(&level).await?;
+        let without = active.as_ref().and_then(|active| without_rule(&active.draft.source, id));
+        let Some((source, active)) = without.zip(active) else {
+            return Err(OperatorError::NoRule { id: id.to_owned() }.into());
+        };
+        Ok(self.governance.change_policy(by, level, &source, active.version).await?)
+    }
+
     async fn add_rule(&self, approval: &Approval, rule: &str, by: &Principal) -> Result<(), PolicyError> {
         let level = level(approval);
         let current = self.governance.active_policy(&level).await?;
@@ -275,6 +313,23 @@ fn quoted(text: &str) -> String {
         return format!("'{text}'");
     }
     json!(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+/// A policy without the rule that was remembered with an approval; `None` if it has none.
+fn without_rule(source: &str, id: &str) -> Option<String> {
+    let mark = format!("{MARK}{id}");
+    let mut lines = source.lines();
+    let mut kept: Vec<&str> = lines.by_ref().take_while(|line| line.trim_end() != mark).collect();
+    if kept.len() == source.lines().count() {
+        return None;
+    }
+    // The block ends with an empty line.
+    let mut rest = lines.skip_while(|line| !line.trim().is_empty());
+    rest.next();
+    kept.extend(rest);
+    let kept = kept.join("\n");
+    let kept = kept.trim_end();
+    Some(if kept.is_empty() { String::new() } else { format!("{kept}\n") })
 }
 
 /// A policy with one more rule, and without remembered ones that expired.

@@ -70,11 +70,7 @@ pub fn export(
         for event in matching_events(filter, record) {
             let Ok(entry) = event.entry() else { continue };
             line.clear();
-            match format {
-                ExportFormat::Jsonl => put_json(&mut line, &event),
-                ExportFormat::Csv => csv::put(&mut line, &event, &entry),
-                ExportFormat::Ocsf => ocsf::put(&mut line, &event, &entry),
-            }
+            put_as(format, &mut line, &event, &entry);
             // People open exports in terminals and editors.
             let shown = escape_hidden(&String::from_utf8_lossy(&line)).into_owned();
             output.write_all(shown.as_bytes()).map_err(ExportError::Output)?;
@@ -83,6 +79,31 @@ pub fn export(
     }
     output.flush().map_err(ExportError::Output)?;
     Ok(exported)
+}
+
+/// Records in a format, to be appended to those before; the first ones with a header, if the format has one.
+pub fn export_some(records: &[Record], format: ExportFormat, is_first: bool) -> String {
+    let mut text = String::new();
+    if is_first && format == ExportFormat::Csv {
+        text.push_str(csv::NAMES);
+    }
+    let mut line = Vec::new();
+    for record in records {
+        let Ok(entry) = record.entry() else { continue };
+        line.clear();
+        put_as(format, &mut line, record, &entry);
+        // People open exports in terminals and editors.
+        text.push_str(&escape_hidden(&String::from_utf8_lossy(&line)));
+    }
+    text
+}
+
+fn put_as(format: ExportFormat, line: &mut Vec<u8>, record: &Record, entry: &Entry<'_>) {
+    match format {
+        ExportFormat::Jsonl => put_json(line, record),
+        ExportFormat::Csv => csv::put(line, record, entry),
+        ExportFormat::Ocsf => ocsf::put(line, record, entry),
+    }
 }
 
 /// The events that a record is found as, the oldest first: the decision that it contains, and itself.

@@ -183,6 +183,11 @@ pub(super) fn segments(directory: &Path) -> io::Result<Vec<SegmentFile>> {
     Ok(found)
 }
 
+/// How many segments a directory has.
+pub(crate) fn count_segments(directory: &Path) -> usize {
+    segments(directory).map_or(0, |segments| segments.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

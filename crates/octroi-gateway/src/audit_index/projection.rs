@@ -3,6 +3,7 @@
 //! On a separate thread of a lower priority: reading a page takes milliseconds, which would delay calls.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -134,8 +135,20 @@ impl AuditIndex {
             pause = (pause * 2).min(BACK_OFF_MAX);
         }
         self.projected.send_replace(follower.last());
-        self.subscriptions.announce(&ResourceChange::Audit);
+        self.announce(&records);
         Some(page.len())
+    }
+
+    /// Tells subscribers what these records change.
+    fn announce(&self, records: &[AuditRecord<'_>]) {
+        self.subscriptions.announce(&ResourceChange::Audit);
+        let is_of_call = |record: &AuditRecord<'_>| record.is_of_call();
+        if records.iter().any(is_of_call) {
+            self.subscriptions.announce(&ResourceChange::Calls);
+            if !self.has_seen_calls.swap(true, Ordering::Relaxed) {
+                self.subscriptions.announce(&ResourceChange::Attention);
+            }
+        }
     }
 }
 

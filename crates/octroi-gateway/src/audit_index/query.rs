@@ -8,7 +8,10 @@ use octroi_core::glob::Glob;
 use octroi_store::{AuditCount, AuditCursor, AuditFilter, AuditRow, Store, StoreError};
 
 use super::AuditIndex;
-use crate::audit::{AuditError, AuditLog, LogReader, Record, Report, VerifyOptions, matching_events, verify};
+use crate::audit::{
+    AuditError, AuditLog, LogReader, Proof, ProofError, Record, Report, VerifyOptions, matching_events,
+    prove, verify,
+};
 
 /// How long a search waits for records that were just written.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -173,11 +176,38 @@ impl AuditIndex {
         Ok(records)
     }
 
+    /// The records of a call in the index, of these types, the newest first. Those that were just written may be
+    /// missing.
+    pub async fn indexed_of_call(
+        &self,
+        call: &str,
+        event_types: &[Kind],
+    ) -> Result<Vec<AuditRow>, AuditIndexError> {
+        let filter = AuditFilter {
+            call_id: Some(call.to_owned()),
+            event_types: event_types.iter().map(|kind| kind.as_str().to_owned()).collect(),
+            ..AuditFilter::default()
+        };
+        Ok(self.parts()?.1.audit_events(&filter, None, RECORDS_OF_CALL).await?.rows)
+    }
+
     /// The number of events by type, agent, tool and decision since a time.
     pub async fn counts(&self, since_ms: i64, n_max: u32) -> Result<Vec<AuditCount>, AuditIndexError> {
         let (log, store) = self.parts()?;
         self.await_table(log.position()).await;
         Ok(store.audit_counts(since_ms, n_max).await?)
+    }
+
+    /// Proves that a record is part of the log. Reads everything up to the checkpoint that covers it.
+    pub async fn prove(&self, seq: u64) -> Result<Proof, ProofError> {
+        let log = self.recorder.log().ok_or(AuditError::Closed)?;
+        // Otherwise it would look as if a checkpoint were still to come.
+        if seq > log.position() {
+            return Err(ProofError::NoRecord { seq });
+        }
+        let directory = log.directory().to_owned();
+        let looking = self.context.tasks.spawn_blocking("audit-prove", move || prove(&directory, seq));
+        looking.await.unwrap_or(Err(AuditError::Closed.into()))
     }
 
     /// Verifies that the log was not changed.

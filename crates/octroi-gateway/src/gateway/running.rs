@@ -46,6 +46,7 @@ impl Gateway {
                     self.approvals.remove_arguments().await;
                     self.servers.sweep().await;
                     self.pools.sweep(SWEEP_EVERY);
+                    self.clients.sweep();
                 }
                 _ = refresh.tick() => self.servers.request_lists(),
                 _ = forget.tick() => {

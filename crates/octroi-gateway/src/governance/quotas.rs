@@ -124,7 +124,58 @@ impl Quotas {
     }
 }
 
+/// So many counters of one quota are shown.
+const SHOWN_MAX: usize = 100;
+
+/// A quota and how much of it is used.
+#[derive(Clone, Debug)]
+pub struct QuotaUse {
+    /// The quota.
+    pub spec: QuotaSpec,
+    /// The calls it is about, as the configuration writes them.
+    pub of: Vec<String>,
+    /// What is counted, the calls within the last minute, and those under way; the fullest first.
+    pub counters: Vec<(Vec<String>, u32, usize)>,
+}
+
+impl Quota {
+    fn used(&self, now_ms: i64) -> QuotaUse {
+        let QuotaSpec { token, agent, server, tool, .. } = &self.spec;
+        let globs = [("token", token), ("agent", agent), ("server", server)];
+        let globs =
+            globs.into_iter().filter_map(|(name, glob)| Some((name, glob.as_ref()?.as_str().to_owned())));
+        let tool = tool.as_ref().map(|tool| ("tool", tool.to_string()));
+        let of = globs.chain(tool).map(|(name, pattern)| format!("{name} = \"{pattern}\""));
+        let counters = self.counters.lock();
+        let counters = counters
+            .iter()
+            .map(|(key, counter)| (values_of(key), counter.window.count(now_ms), counter.in_flight));
+        let mut counters: Vec<_> =
+            counters.filter(|(_, lately, running)| *lately > 0 || *running > 0).collect();
+        counters.sort_by(|one, other| (other.1, other.2, &one.0).cmp(&(one.1, one.2, &other.0)));
+        counters.truncate(SHOWN_MAX);
+        QuotaUse { spec: self.spec.clone(), of: of.collect(), counters }
+    }
+}
+
+/// The values that a key was made of: each after its length.
+fn values_of(mut key: &str) -> Vec<String> {
+    let mut values = Vec::new();
+    while let Some((length, rest)) = key.split_once(':') {
+        let Some(value) = length.parse().ok().and_then(|length: usize| rest.get(..length)) else { break };
+        values.push(value.to_owned());
+        key = rest.get(value.len() + 1..).unwrap_or_default();
+    }
+    values
+}
+
 impl Governance {
+    /// All quotas and how much of each is used.
+    pub fn quota_uses(&self) -> Vec<QuotaUse> {
+        let now_ms = self.now_ms();
+        self.quotas.quotas.load().iter().map(|quota| quota.used(now_ms)).collect()
+    }
+
     /// The quota that a call would exceed, if any. Nothing is reserved.
     pub(crate) fn exceeded_quota(&self, subject: QuotaSubject<'_>, now_ms: i64) -> Option<String> {
         self.quotas.exceeded(subject, Counting::Call, now_ms)

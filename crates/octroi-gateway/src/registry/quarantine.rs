@@ -56,6 +56,32 @@ pub struct PinName<'a> {
     pub name: &'a str,
 }
 
+/// So many earlier versions of a definition are shown.
+const HISTORY_MAX: u32 = 100;
+
+/// A definition that is or was accepted.
+#[derive(Clone, Debug)]
+pub struct PastDefinition {
+    /// Its hash.
+    pub hash: DefinitionHash,
+    /// The definition itself.
+    pub definition: String,
+    /// When it was accepted.
+    pub accepted_at_ms: i64,
+    /// The operator or the rule that accepted it.
+    pub accepted_by: String,
+    /// When another one took its place.
+    pub ended_at_ms: Option<i64>,
+}
+
+impl PastDefinition {
+    fn of(pin: PinRecord, ended_at_ms: Option<i64>) -> Self {
+        let PinRecord { hash, definition, accepted_at_ms, accepted_by, .. } = pin;
+        let hash = DefinitionHash::from_bytes(hash);
+        Self { hash, definition, accepted_at_ms, accepted_by, ended_at_ms }
+    }
+}
+
 impl Registry {
     /// All quarantined definitions, by server, kind and name.
     pub async fn held_pins(&self) -> Result<Vec<HeldPin>, OperatorError> {
@@ -103,6 +129,18 @@ impl Registry {
             (&one.server, one.kind, &one.name).cmp(&(&other.server, other.kind, &other.name))
         });
         Ok(all)
+    }
+
+    /// The accepted definition of this name, and those that were accepted before it, the newest first: each with when
+    /// another one took its place.
+    pub async fn pin_history(&self, pin: PinName<'_>) -> Result<Vec<PastDefinition>, OperatorError> {
+        let store = self.store()?;
+        self.flush().await?;
+        let key = pin_key(pin.server, pin.kind, pin.name);
+        let accepted = store.pins().await?.into_iter().find(|pin| pin.key == key);
+        let past = store.past_pins(&key, HISTORY_MAX).await?;
+        let past = past.into_iter().map(|past| PastDefinition::of(past.pin, Some(past.ended_at_ms)));
+        Ok(accepted.into_iter().map(|pin| PastDefinition::of(pin, None)).chain(past).collect())
     }
 
     /// Accepts a definition, if it is still the one that the operator saw. Returns whether it can be used

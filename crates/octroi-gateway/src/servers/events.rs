@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use octroi_api::ResourceChange;
 use octroi_core::ServerKey;
 use octroi_mcp::Method;
 use octroi_upstream::ServerEvent;
@@ -38,6 +39,7 @@ impl Servers {
                 // the lists of a lost server stay published.
                 ServerEvent::ElicitationComplete(_) | ServerEvent::TaskChanged(_) | ServerEvent::Lost(_) => {}
                 ServerEvent::AsksClients => self.asked_clients(&member),
+                ServerEvent::Wrote => self.subscriptions.announce(&ResourceChange::ServerLog(&key)),
                 ServerEvent::Checked(checks, error) => {
                     if let Some(persistence) = &self.persistence {
                         persistence.checked(&key, &checks, error.as_ref());

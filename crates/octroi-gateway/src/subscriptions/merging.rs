@@ -11,8 +11,28 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Listener, Notice};
 
+/// How often a client hears of changes that happen all the time: at most so many times a second.
+const FREQUENT: Duration = Duration::from_millis(250);
+
 /// How long a notice waits for others like it.
-const WINDOW: Duration = Duration::from_millis(50);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Window {
+    /// A moment: what changes together is read once.
+    Usual,
+    /// Long enough that a client that reads after each notice is not always reading.
+    Frequent,
+}
+
+impl Window {
+    const ALL: [Self; 2] = [Self::Usual, Self::Frequent];
+
+    const fn length(self) -> Duration {
+        match self {
+            Self::Usual => Duration::from_millis(50),
+            Self::Frequent => FREQUENT,
+        }
+    }
+}
 
 /// Notices on their way to clients. A client has at most one of each kind of list and of each resource here, so its
 /// subscriptions limit what waits for it.
@@ -24,8 +44,8 @@ pub(super) struct Merging {
 
 #[derive(Default)]
 struct Waiting {
-    /// Since when each waits, the oldest first.
-    in_order: VecDeque<WaitingNotice>,
+    /// Since when each waits, the oldest first, for each window.
+    in_order: [VecDeque<WaitingNotice>; Window::ALL.len()],
     known: HashSet<(u64, Arc<Notice>)>,
 }
 
@@ -41,12 +61,12 @@ impl Merging {
     }
 
     /// Adds a notice for a client, unless the same one waits already.
-    pub(super) fn add(&self, listener: &Arc<Listener>, notice: Notice) {
+    pub(super) fn add(&self, listener: &Arc<Listener>, notice: Notice, window: Window) {
         let key = (listener.number, Arc::new(notice));
         let mut waiting = self.waiting.lock();
         if waiting.known.insert(key.clone()) {
             let (since, listener) = (self.clock.instant(), Arc::downgrade(listener));
-            waiting.in_order.push_back(WaitingNotice { since, listener, key });
+            waiting.in_order[window as usize].push_back(WaitingNotice { since, listener, key });
             drop(waiting);
             self.added.notify_one();
         }
@@ -71,15 +91,21 @@ impl Merging {
 
     /// Delivers what is due; how long until the next notice is, if one waits.
     fn deliver_due(&self) -> Option<Duration> {
+        let pauses = Window::ALL.into_iter().filter_map(|window| self.deliver_due_of(window));
+        pauses.min()
+    }
+
+    fn deliver_due_of(&self, window: Window) -> Option<Duration> {
         let now = self.clock.instant();
         loop {
             let (listener, notice) = {
                 let mut waiting = self.waiting.lock();
-                let waited = now.saturating_duration_since(waiting.in_order.front()?.since);
-                if waited < WINDOW {
-                    return Some(WINDOW.saturating_sub(waited));
+                let queue = &mut waiting.in_order[window as usize];
+                let waited = now.saturating_duration_since(queue.front()?.since);
+                if waited < window.length() {
+                    return Some(window.length().saturating_sub(waited));
                 }
-                let WaitingNotice { listener, key, .. } = waiting.in_order.pop_front()?;
+                let WaitingNotice { listener, key, .. } = queue.pop_front()?;
                 waiting.known.remove(&key);
                 (listener.upgrade(), key.1)
             };
@@ -169,7 +195,28 @@ mod tests {
         assert_eq!((wait(20), take()), (Some(Duration::from_millis(30)), vec![updated("b")]));
         drop(legacy);
         assert_eq!((wait(30), take()), (None, vec![updated("a")]));
-        let waiting = subscriptions.merging.waiting.lock();
-        assert!(waiting.known.is_empty() && waiting.in_order.is_empty(), "nothing is left of who is gone");
+        {
+            let waiting = subscriptions.merging.waiting.lock();
+            let is_empty = waiting.known.is_empty() && waiting.in_order.iter().all(VecDeque::is_empty);
+            assert!(is_empty, "nothing is left of who is gone");
+        }
+
+        // What changes all the time is reported four times a second, and delays nothing else.
+        let frequently = || {
+            let is_meant = |_: &Subscriber| true;
+            subscriptions.resource_updated_for(&server, "a", Window::Frequent, is_meant);
+        };
+        let mut n_told = 0;
+        for n in 0..100 {
+            frequently();
+            wait(10);
+            n_told += take().len();
+            assert!(n_told <= (n + 1) / 25, "{n_told} after {n}");
+        }
+        assert_eq!(n_told, 4, "in a second");
+        frequently();
+        change("b");
+        assert_eq!((wait(50), take()), (Some(Duration::from_millis(200)), vec![updated("b")]));
+        assert_eq!((wait(200), take()), (None, vec![updated("a")]));
     }
 }

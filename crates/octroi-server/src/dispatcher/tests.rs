@@ -83,6 +83,10 @@ impl Control for NoControl {
         Box::pin(std::future::ready(Err(error)))
     }
 
+    fn configuration(&self) -> Value {
+        json!({})
+    }
+
     fn secrets_changed(self: Arc<Self>, _: Arc<Gateway>) -> crate::control::Applying {
         Box::pin(std::future::ready(Ok(octroi_api::operations::config::ConfigChanges::default())))
     }

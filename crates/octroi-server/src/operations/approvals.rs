@@ -1,5 +1,7 @@
 //! Handlers of operations about calls that wait for a person.
 
+mod inbox;
+
 use std::sync::Arc;
 
 use octroi_api::operations::approvals::{
@@ -19,6 +21,8 @@ use super::context::OperationContext;
 use super::handler::Plan;
 use super::shape::{count, map_response};
 use crate::error::OperationError;
+
+pub(super) use inbox::{check_arguments, context, decide_many, decided_many, forget_rule};
 
 /// How many approvals are listed unless the request asks for more.
 pub(crate) const LISTED_MAX: u32 = 100;

@@ -1,5 +1,7 @@
 //! Handlers of operations about the audit log.
 
+mod files;
+
 use std::sync::Arc;
 
 use octroi_api::operations::NoArguments;
@@ -17,6 +19,8 @@ use super::context::OperationContext;
 use super::handler::RecordedByLog;
 use super::shape::reshape;
 use crate::error::OperationError;
+
+pub(super) use files::{export, prove};
 
 const RECORDS: u64 = 50;
 const RECORDS_MAX: u64 = 1_000;

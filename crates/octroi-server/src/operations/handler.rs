@@ -10,6 +10,7 @@ use octroi_api::{Access, Effect, ObjectRef, Operation, read_request};
 use octroi_core::audit::Kind;
 use octroi_gateway::PlannedChange;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::context::OperationContext;
@@ -21,6 +22,12 @@ pub(crate) type Handling<'a, T = Work> = Pin<Box<dyn Future<Output = Result<T, O
 /// What a handler that changes something returns.
 pub(crate) type Plan<T> = Result<PlannedChange<T, OperationError>, OperationError>;
 
+/// Several changes of the same kind, each with its name and its own record.
+pub(crate) type Plans<K, T> = Vec<(K, Plan<T>)>;
+
+/// Makes the answer of what became of several changes.
+type Answering = Box<dyn FnOnce(Vec<Result<Value, OperationError>>) -> Result<Value, OperationError> + Send>;
+
 /// What the dispatcher has to do after a handler has run.
 pub(crate) enum Work {
     /// Nothing more: this is the answer.
@@ -30,6 +37,13 @@ pub(crate) enum Work {
         /// The kind of the record.
         kind: Kind,
         change: Box<PlannedChange<Value, OperationError>>,
+    },
+    /// Record and apply each of several changes, whatever becomes of the others.
+    Changes {
+        /// The kind of each record.
+        kind: Kind,
+        changes: Vec<Plan<Value>>,
+        answering: Answering,
     },
     /// Apply a change that the audit log records by itself, because it is a change of the log.
     RecordedByLog(Handling<'static, Value>),
@@ -167,6 +181,37 @@ pub(crate) fn recorded_by_log<O: Operation>(
             Ok(Work::RecordedByLog(Box::pin(async move { to_json(change.await?) })))
         })
     })
+}
+
+/// A handler that plans several changes, and what makes the answer of their results.
+pub(crate) fn changes<O: Operation, K: Send + 'static, T>(
+    plan: impl for<'a> Handle<'a, O::Request, Result<Plans<K, T>, OperationError>>,
+    answer: fn(Vec<(K, Result<T, OperationError>)>) -> O::Response,
+) -> Handler
+where
+    T: Serialize + DeserializeOwned + Send + 'static,
+{
+    const { assert!(matches!(O::EFFECT, Effect::Changes { .. }), "the table says that this changes nothing") };
+    Handler::of::<O>(move |context, request| {
+        Box::pin(async move {
+            let Effect::Changes { audit: kind } = O::EFFECT else {
+                unreachable!("registration has checked the effect")
+            };
+            let plans = plan.handle(context, request).await?;
+            let (names, plans): (Vec<K>, Vec<Plan<T>>) = plans.into_iter().unzip();
+            let changes = plans.into_iter().map(|plan| Ok(plan?.map(|made| to_json(made?)))).collect();
+            let answering = move |results: Vec<Result<Value, OperationError>>| {
+                let results = results.into_iter().map(|result| from_json(result?));
+                to_json(answer(names.into_iter().zip(results).collect()))
+            };
+            Ok(Work::Changes { kind, changes, answering: Box::new(answering) })
+        })
+    })
+}
+
+fn from_json<T: DeserializeOwned>(value: Value) -> Result<T, OperationError> {
+    serde_json::from_value(value)
+        .map_err(|error| OperationError::Internal(format!("the response cannot be read: {error}")))
 }
 
 fn planned<O: Operation>(change: PlannedChange<O::Response, OperationError>) -> Work {

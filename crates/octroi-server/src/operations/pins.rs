@@ -4,10 +4,13 @@ use octroi_api::Wire;
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::pins::{
     AcceptPinRequest, DefinitionChange, DefinitionFinding, ForgetPinsRequest, ForgottenPins, HeldPin,
-    HeldPins, ListPinsRequest, LockText, PinDecision, RejectPinRequest,
+    HeldPins, ListPinsRequest, LockText, PinDecision, PinHistory, PinHistoryRequest, PinVersion,
+    RejectPinRequest,
 };
 use octroi_core::ServerKey;
-use octroi_core::pin::{DefinitionHash, PinKind, PinPolicy};
+use octroi_core::diff::unified;
+use octroi_core::escape_hidden;
+use octroi_core::pin::{DefinitionChange as Change, DefinitionHash, PinKind, PinPolicy, difference};
 use octroi_core::pool::Reach;
 use octroi_core::time::show_time;
 use octroi_gateway::{FiledUnder, Forgotten, HeldPin as Quarantined, PinName};
@@ -83,6 +86,74 @@ pub(super) async fn lock(context: &OperationContext, _: NoArguments) -> Result<L
     Ok(LockText { text: context.gateway.registry().lock_text().await? })
 }
 
+/// The quarantined definition, the accepted one, and those before it.
+pub(super) async fn history(
+    context: &OperationContext,
+    request: PinHistoryRequest,
+) -> Result<PinHistory, OperationError> {
+    let (server, kind) = (server(&request.server)?, kind(request.kind));
+    let name = request.name.unwrap_or_default();
+    let registry = context.gateway.registry();
+    let held = registry.held_pins().await?;
+    let held = held.into_iter().find(|held| held.server == server && held.kind == kind && held.name == name);
+    let past = registry.pin_history(PinName { server: &server, kind, name: &name }).await?;
+    let mut texts: Vec<(PinVersion, String)> = Vec::new();
+    if let Some(held) = held {
+        let state = if held.kept_out_by.is_some() { "rejected" } else { "quarantined" };
+        let version = PinVersion { by: held.kept_out_by, ..version(&held.hash, state, &held.definition) };
+        texts.push((version, held.definition));
+    }
+    for past in past {
+        let state = if past.ended_at_ms.is_some() { "replaced" } else { "accepted" };
+        let version = PinVersion {
+            accepted_at: Some(show_time(past.accepted_at_ms)),
+            by: Some(past.accepted_by),
+            ended_at: past.ended_at_ms.map(show_time),
+            ..version(&past.hash, state, &past.definition)
+        };
+        texts.push((version, past.definition));
+    }
+    if texts.is_empty() {
+        let message = format!(
+            "nothing of {kind} `{name}` of server `{server}` was ever accepted",
+            kind = kind.as_str()
+        );
+        return Err(OperationError::not_found_in(message, "`octroi tools` lists the tools of all servers"));
+    }
+    for newer in 1..texts.len() {
+        let (old, new) = (texts[newer].1.clone(), texts[newer - 1].1.clone());
+        let changes = difference(old.as_bytes(), new.as_bytes());
+        texts[newer - 1].0.changes = changes.into_iter().map(change).collect();
+        let (old_name, new_name) = (texts[newer].0.hash.clone(), texts[newer - 1].0.hash.clone());
+        texts[newer - 1].0.diff = unified(&lines(&old), &lines(&new), &old_name, &new_name);
+    }
+    Ok(PinHistory { versions: texts.into_iter().map(|(version, _)| version).collect() })
+}
+
+fn version(hash: &DefinitionHash, state: &str, definition: &str) -> PinVersion {
+    PinVersion {
+        hash: hash.to_string(),
+        state: state.to_owned(),
+        accepted_at: None,
+        by: None,
+        ended_at: None,
+        changes: Vec::new(),
+        diff: String::new(),
+        definition: serde_json::from_str(definition).unwrap_or_else(|_| json!(definition)),
+    }
+}
+
+/// A definition in lines, with hidden characters escaped.
+fn lines(definition: &str) -> String {
+    let value: Result<serde_json::Value, _> = serde_json::from_str(definition);
+    let text = value.and_then(|value| serde_json::to_string_pretty(&value));
+    escape_hidden(&text.unwrap_or_else(|_| definition.to_owned())).into_owned()
+}
+
+fn change(change: Change) -> DefinitionChange {
+    DefinitionChange { path: change.path, old: change.old, new: change.new, class: change.class.into() }
+}
+
 fn server(name: &str) -> Result<ServerKey, OperationError> {
     let key = ServerKey::parse(name);
     key.ok_or_else(|| {
@@ -123,12 +194,7 @@ fn next_step(forgotten: &Forgotten) -> String {
 }
 
 fn describe(held: Quarantined) -> HeldPin {
-    let changes = held.changes.into_iter().map(|change| DefinitionChange {
-        path: change.path,
-        old: change.old,
-        new: change.new,
-        class: change.class.into(),
-    });
+    let changes = held.changes.into_iter().map(change);
     let findings = held.findings.into_iter().map(|finding| DefinitionFinding {
         kind: finding.kind.as_str().to_owned(),
         severity: finding.severity.into(),

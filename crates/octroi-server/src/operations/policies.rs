@@ -5,10 +5,11 @@ use octroi_api::operations::NoArguments;
 use octroi_api::operations::policies::{
     ActivePolicy, CheckPolicyRequest, Complaint, ExplainPolicyRequest, Explanation, LevelRequest, LevelRules,
     PolicyCheck, PolicyOrNone, PolicySentences, PolicyStatus, PolicyVersion, PolicyVersions, Replay,
-    ReplayRequest, SchemaText, SetAgentPolicyRequest, SetPolicyRequest, TestOutcome, TestPolicyRequest,
-    TestedPolicy, WhyRequest,
+    ReplayRequest, RollbackRequest, SchemaText, SetAgentPolicyRequest, SetPolicyRequest, TestOutcome,
+    TestPolicyRequest, TestedPolicy, WhyRequest,
 };
 use octroi_core::decision::{Effect, SIX};
+use octroi_core::diff::unified;
 use octroi_core::policy::{self, Document, Expected, Level, Rule};
 use octroi_core::pool::Reach;
 use octroi_gateway::{Candidate, PolicyLevel, PolicyRecord, PolicyStatus as StoredStatus, level_of};
@@ -78,7 +79,31 @@ pub(super) async fn history(
 ) -> Result<PolicyVersions, OperationError> {
     let level = policy_level(request.level.0, request.agent_id)?;
     let history = context.gateway.governance().policy_history(&level).await?;
-    Ok(PolicyVersions { versions: history.iter().map(version).collect() })
+    let name = |record: &PolicyRecord| format!("version {}", record.version.unwrap_or_default());
+    let diffs = history.iter().enumerate().map(|(place, record)| {
+        let (before, name_before) = history
+            .get(place + 1)
+            .map_or(("", "nothing".to_owned()), |old| (old.draft.source.as_str(), name(old)));
+        unified(before, &record.draft.source, &name_before, &name(record))
+    });
+    Ok(PolicyVersions { diffs: diffs.collect(), versions: history.iter().map(version).collect() })
+}
+
+pub(super) async fn rollback(context: &OperationContext, request: RollbackRequest) -> Plan<PolicyVersion> {
+    // An agent's id beside another level was authorised as the agent's.
+    if request.level.0 != Level::Agent && request.agent_id.is_some() {
+        let reason = "only the level `agent` takes `agent_id`";
+        return Err(OperationError::InvalidArguments(reason.to_owned()));
+    }
+    let level = policy_level(request.level.0, request.agent_id)?;
+    let history = context.gateway.governance().policy_history(&level).await?;
+    let earlier = history.iter().find(|record| record.version == Some(request.version)).ok_or_else(|| {
+        OperationError::not_found_in(
+            format!("there is no version {} of this policy", request.version),
+            "`octroi policy history` lists the versions",
+        )
+    })?;
+    set(context, level, &earlier.draft.source, request.expected_version).await
 }
 
 pub(super) async fn check(

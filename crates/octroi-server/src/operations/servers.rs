@@ -200,9 +200,19 @@ pub(super) async fn logs(
 ) -> Result<LogLines, OperationError> {
     let upstream = find(context, &request.name)?;
     let n_max = usize::try_from(request.lines.unwrap_or(LOG_LINES)).unwrap_or(usize::MAX);
-    let lines = upstream.logs().last(n_max, request.from.unwrap_or_default());
-    let lines = lines.into_iter().map(|line| LogLine { number: line.number, at: line.at, text: line.text });
-    Ok(LogLines { lines: lines.collect() })
+    Ok(lines(&upstream, n_max, request.from.unwrap_or_default()))
+}
+
+/// The newest lines of a server's log.
+pub(crate) fn newest_lines(context: &OperationContext, key: &ServerKey) -> Result<LogLines, OperationError> {
+    let upstream = find(&context.gateway, &key.to_string())?;
+    Ok(lines(&upstream, usize::try_from(LOG_LINES).unwrap_or(usize::MAX), 0))
+}
+
+fn lines(upstream: &Upstream, n_max: usize, from: u64) -> LogLines {
+    let lines = upstream.logs().last(n_max, from).into_iter();
+    let lines = lines.map(|line| LogLine { number: line.number, at: line.at, text: line.text });
+    LogLines { lines: lines.collect() }
 }
 
 /// The server of a name. If to the requester there is none, the error lists those that there are.

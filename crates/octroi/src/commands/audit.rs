@@ -38,7 +38,7 @@ fn directory(data: Option<&PathBuf>) -> PathBuf {
 }
 
 /// Parses a time, as milliseconds since 1970.
-fn moment(typed: &str) -> Result<u64, Failure> {
+pub(super) fn moment(typed: &str) -> Result<u64, Failure> {
     moment_at(typed, clock::system().now_ms())
 }
 
@@ -53,7 +53,7 @@ fn moment_at(typed: &str, now_ms: i64) -> Result<u64, Failure> {
 }
 
 /// A pattern for canonical ids. A plain name means the tool of that name, of any server.
-fn tool_pattern(typed: &str) -> String {
+pub(super) fn tool_pattern(typed: &str) -> String {
     if typed.contains([':', '*', '?']) { typed.to_owned() } else { format!("*:{typed}") }
 }
 

@@ -7,6 +7,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::{logging, printer};
 
+mod activity;
 mod agents;
 mod alerts;
 mod approvals;
@@ -48,6 +49,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Refresh(options) => servers::refresh(&options).await,
         Command::Tools(options) => tools::run(&options).await,
         Command::Call(options) => call::run(&options).await,
+        Command::Calls(options) => activity::calls(&options).await,
+        Command::Clients(target) => activity::clients(&target).await,
         Command::Enable(server) => servers::toggle(&server, true).await,
         Command::Disable(server) => servers::toggle(&server, false).await,
         Command::Audit(command) => audit::run(command).await,

@@ -10,14 +10,14 @@ use std::time::Duration;
 use octroi_api::operations::config::{ConfigChanges, ConfigDifference};
 use octroi_core::ServerKey;
 use octroi_core::config::compare::ConfigChange;
-use octroi_core::config::{AutoReload, SecretUse};
+use octroi_core::config::{AutoReload, Origins, SecretUse};
 use octroi_gateway::{Changes, Gateway, PlannedChange, WaitingChanges};
 use octroi_server::{
     Access, AccessSettings, Agreed, Applying, Control, Operations, PlannedReload, ReloadError, ReloadTrigger,
     Reloading,
 };
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::certificate::GatewayCertificate;
@@ -326,6 +326,13 @@ fn describe(changes: Changes, gateway: &Gateway) -> ConfigChanges {
 impl Control for Reloader {
     fn reload(self: Arc<Self>, gateway: Arc<Gateway>, agreed: Agreed) -> Reloading {
         Box::pin(self.plan(gateway, agreed))
+    }
+
+    fn configuration(&self) -> Value {
+        let state = self.state.lock();
+        let settings = state.accepted.as_ref().map(|accepted| &accepted.complete.settings);
+        settings
+            .map_or(Value::Null, |settings| settings.effective.to_json(Origins::Included, &settings.problems))
     }
 
     fn secrets_changed(self: Arc<Self>, gateway: Arc<Gateway>) -> Applying {

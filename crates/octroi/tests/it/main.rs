@@ -8,6 +8,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its snapshots like this")]
 
 mod accepting;
+mod activity;
 mod agents;
 mod agents_life;
 mod agents_owned;
@@ -37,6 +38,7 @@ mod gates;
 mod grid;
 mod guide;
 mod harness;
+mod histories;
 mod hostile;
 mod leaks;
 mod life;

@@ -158,8 +158,12 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         | ResourceKind::Tokens
         | ResourceKind::ActivePolicy
         | ResourceKind::ActivePolicyAlias
-        | ResourceKind::RecentAudit => entry.uri.to_owned(),
-        ResourceKind::Server => entry.uri.replace("{id}", "peer"),
+        | ResourceKind::RecentAudit
+        | ResourceKind::RecentCalls
+        | ResourceKind::Attention
+        | ResourceKind::Clients
+        | ResourceKind::Gateway => entry.uri.to_owned(),
+        ResourceKind::Server | ResourceKind::ServerLogs => entry.uri.replace("{id}", "peer"),
         ResourceKind::AgentInfo
         | ResourceKind::AgentState
         | ResourceKind::AgentSnapshot

@@ -145,6 +145,9 @@ impl PolicyOrNone {
 pub struct PolicyVersions {
     /// The policies, newest first
     pub versions: Vec<PolicyVersion>,
+    /// For each of them, its difference from the one before it as a unified diff
+    #[serde(default)]
+    pub diffs: Vec<String>,
 }
 
 /// The check and the test results of a policy.

@@ -115,3 +115,18 @@ proptest! {
         prop_assert_eq!(document.rules[0].reason.clone(), Some(format!("{by} allowed it with ap_test")));
     }
 }
+
+#[test]
+fn a_remembered_rule_is_taken_out_and_everything_else_stays() {
+    let own = "# mine\n[[deny]]\ntool = \"fs.rm\"\n";
+    let rule = |id: &str| format!("{MARK}{id}\n[[allow]]\nid = \"{id}\"\ntool = \"fs.read\"\n");
+    let both = with_rule(&with_rule(own, &rule("ap_1"), 0), &rule("ap_12"), 0);
+    let without_first = without_rule(&both, "ap_1").unwrap();
+    assert_eq!(without_first, with_rule(own, &rule("ap_12"), 0), "and not the one whose id begins like it");
+    assert_eq!(without_rule(&without_first, "ap_12").as_deref(), Some(own));
+    assert_eq!(without_rule(&both, "ap_12"), Some(with_rule(own, &rule("ap_1"), 0)));
+    assert_eq!(without_rule(&rule("ap_1"), "ap_1").as_deref(), Some(""));
+    for source in ["", own, &rule("ap_12")] {
+        assert_eq!(without_rule(source, "ap_1"), None, "{source}");
+    }
+}

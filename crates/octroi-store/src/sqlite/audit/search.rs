@@ -154,6 +154,11 @@ pub(super) fn blocks_query(filter: &AuditFilter, before: i64) -> QueryBuilder<Dr
     for (column, value) in equalities(filter) {
         query.push(mark).push_bind(column).push(" AND value = ").push_bind(value).push(")");
     }
+    if !filter.agents.is_empty() {
+        query.push(mark).push_bind("agent").push(" AND value ");
+        push_one_of(&mut query, &filter.agents.iter().map(String::as_str).collect::<Vec<_>>());
+        query.push(")");
+    }
     if !filter.event_types.is_empty() {
         query.push(mark).push_bind("event_type").push(" AND value ");
         push_one_of(&mut query, &filter.recorded_types());

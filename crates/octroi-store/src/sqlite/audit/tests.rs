@@ -68,6 +68,7 @@ fn every_filter() -> Vec<AuditFilter> {
         AuditFilter { source_type: some(), ..any() },
         AuditFilter { tool: some(), ..any() },
         AuditFilter { agent: some(), ..any() },
+        AuditFilter { agents: vec!["a".to_owned(), "b".to_owned()], ..any() },
         AuditFilter { server: some(), ..any() },
         AuditFilter { session: some(), ..any() },
         AuditFilter { decision: some(), ..any() },

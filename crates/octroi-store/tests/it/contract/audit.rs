@@ -176,7 +176,7 @@ async fn every_filter_finds_what_it_says() {
         append(&store, 0..N_ROWS).await;
         let any = AuditFilter::default;
         let types = |types: &[&str]| types.iter().map(|&one| one.to_owned()).collect();
-        let cases: [(AuditFilter, Matches); 14] = [
+        let cases: [(AuditFilter, Matches); 16] = [
             (any(), |_| true),
             (AuditFilter { tool: some("mcp:files:tool3"), ..any() }, |seq| seq % 5 == 3),
             (AuditFilter { agent: some("agent2"), ..any() }, |seq| seq % 3 == 2),
@@ -192,6 +192,8 @@ async fn every_filter_finds_what_it_says() {
             (AuditFilter { call_id: Some(call(2_500)), ..any() }, |seq| seq / 2 == 2_500),
             (AuditFilter { text: some("NUMBER\":77"), ..any() }, |seq| seq.to_string().starts_with("77")),
             (AuditFilter { text: some("%"), ..any() }, |_| false),
+            (AuditFilter { agents: types(&["agent0", "agent2", "nobody"]), ..any() }, |seq| seq % 3 != 1),
+            (AuditFilter { agents: types(&["nobody"]), ..any() }, |_| false),
             (
                 AuditFilter {
                     agent: some("agent1"),

@@ -14,8 +14,8 @@ use super::{print, read};
 use crate::cli::policy::{ApplyPolicy, CandidatePolicy, PolicyScope};
 use crate::client::Client;
 use crate::commands::Failure;
-use crate::diff::unified;
 use crate::printer;
+use octroi_core::diff::unified;
 
 pub(super) async fn diff(options: &CandidatePolicy) -> Result<(), Failure> {
     let new = read(&options.file)?;

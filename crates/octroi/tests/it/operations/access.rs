@@ -32,17 +32,35 @@ enum For {
 fn who_may(name: &str, face: Face) -> For {
     match (name, face) {
         (
-            "servers_list" | "servers_get" | "servers_refresh" | "health_check_all" | "tools_list_catalog"
-            | "tools_get" | "approvals_list" | "pins_list" | "agents_list" | "agents_create" | "users_list"
-            | "tokens_list" | "secrets_list" | "policy_test" | "policy_explain" | "policy_schema"
-            | "policy_proposals",
+            "servers_list"
+            | "servers_get"
+            | "servers_refresh"
+            | "health_check_all"
+            | "tools_list_catalog"
+            | "tools_get"
+            | "approvals_list"
+            | "pins_list"
+            | "agents_list"
+            | "agents_create"
+            | "users_list"
+            | "tokens_list"
+            | "secrets_list"
+            | "policy_test"
+            | "policy_explain"
+            | "policy_schema"
+            | "policy_proposals"
+            | "attention_list"
+            | "clients_list"
+            | "approvals_decide_many"
+            | "pins_history",
             _,
         ) => For::People,
         (
             "servers_toggle" | "servers_restart" | "servers_test" | "servers_logs" | "config_reload"
             | "pins_accept" | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_invite"
             | "users_update" | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify"
-            | "audit_purge" | "audit_report",
+            | "audit_purge" | "audit_report" | "audit_prove" | "audit_export" | "gateway_status"
+            | "quotas_list" | "config_show",
             _,
         ) => For::Admins,
         (
@@ -52,6 +70,9 @@ fn who_may(name: &str, face: Face) -> For {
             | "agents_deny_request"
             | "approvals_get"
             | "approvals_reveal"
+            | "approvals_context"
+            | "approvals_check_arguments"
+            | "approvals_forget_rule"
             | "agents_get"
             | "agents_update"
             | "agents_stop"
@@ -62,12 +83,15 @@ fn who_may(name: &str, face: Face) -> For {
             | "agents_set_policy"
             | "policy_show"
             | "policy_history"
+            | "policy_rollback"
             | "policy_why"
             | "policy_replay"
             | "policy_proposal"
             | "agents_approve_proposal"
             | "agents_reject_proposal"
             | "audit_query"
+            | "calls_list"
+            | "calls_get"
             | "tokens_create"
             | "tokens_rotate"
             | "tokens_revoke"
@@ -91,7 +115,8 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "servers_list" | "health_check_all" | "config_reload" | "tools_list_catalog" | "approvals_list"
         | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "secrets_list"
         | "policy_schema" | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test"
-        | "policy_explain" => nothing,
+        | "policy_explain" | "attention_list" | "clients_list" | "gateway_status" | "quotas_list"
+        | "config_show" => nothing,
         "servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart" => peer,
         "servers_toggle" => json!({"name": "peer", "enabled": true}),
         "tools_get" => json!({"tool_id": "peer.echo"}),
@@ -102,10 +127,18 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "agents_approve_request" | "agents_deny_request" => {
             json!({"call_id": approval, "remember": "tool", "preview": true})
         }
-        "approvals_get" => json!({"id": approval}),
+        "approvals_get" | "approvals_context" | "approvals_forget_rule" | "calls_get" => {
+            json!({"id": approval})
+        }
+        "approvals_check_arguments" => json!({"id": approval, "arguments": {"a": 1, "b": 2}}),
+        "approvals_decide_many" => json!({"ids": [], "decision": "deny_continue"}),
         "approvals_reveal" => json!({"id": world.masked, "path": "/token"}),
         "pins_accept" => json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)}),
         "pins_reject" => json!({"server": "peer", "name": "echo"}),
+        "pins_history" => json!({"server": "peer", "name": "echo"}),
+        "audit_prove" => json!({"seq": 1}),
+        "audit_export" => json!({"format": "csv"}),
+        "policy_rollback" => json!({"level": "agent", "agent_id": "tester", "version": 1}),
         "pins_forget" => json!({"server": "peer", "name": "nothing"}),
         "agents_get" | "tokens_create" => json!({"agent_id": "tester"}),
         "agents_create" => json!({"agent_id": format!("new-{who}")}),
@@ -128,7 +161,7 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "policy_proposal" | "agents_approve_proposal" | "policy_withdraw" => json!({"id": world.proposal}),
         "agents_reject_proposal" => json!({"id": world.proposal, "reason": "no"}),
         "policy_propose" => json!({"source": "", "rationale": "none"}),
-        "audit_query" => json!({"agent": "tester"}),
+        "audit_query" | "calls_list" => json!({"agent": "tester"}),
         "audit_show" => json!({"seq": 1}),
         "audit_purge" => json!({"before_ms": 0}),
         name => panic!("{name} has no arguments here"),
@@ -221,6 +254,8 @@ async fn everybody_is_answered_what_the_tables_say() {
         match name {
             // Nothing of these names is quarantined or was accepted.
             "pins_accept" | "pins_reject" | "pins_forget" => expected[0] = "not_found",
+            // Nothing was remembered with it.
+            "approvals_forget_rule" => expected[..2].fill("not_found"),
             // An agent's id is unique, so a stranger learns that it is taken.
             "tokens_create" => expected[2] = "conflict",
             _ => {}
@@ -246,7 +281,10 @@ fn who_may_read(kind: ResourceKind) -> For {
         | ResourceKind::HeldPins
         | ResourceKind::Agents
         | ResourceKind::Users
-        | ResourceKind::Tokens => For::People,
+        | ResourceKind::Tokens
+        | ResourceKind::RecentCalls
+        | ResourceKind::Attention
+        | ResourceKind::Clients => For::People,
         ResourceKind::ActivePolicy | ResourceKind::ActivePolicyAlias => For::PeopleAndAgents,
         ResourceKind::AgentInfo
         | ResourceKind::AgentState
@@ -259,7 +297,7 @@ fn who_may_read(kind: ResourceKind) -> For {
         | ResourceKind::AgentPolicySource
         | ResourceKind::AgentProposals
         | ResourceKind::Proposal => For::Owner,
-        ResourceKind::RecentAudit => For::AdminsAlone,
+        ResourceKind::RecentAudit | ResourceKind::ServerLogs | ResourceKind::Gateway => For::AdminsAlone,
     }
 }
 

@@ -121,6 +121,7 @@ async fn every_change_leaves_one_record() {
         ("agents_delete", json!({"agent_id": "short-lived"})),
         ("specs_freeze", json!({"agent_id": "tester", "spec_hash": "h"})),
         ("agents_set_policy", json!({"agent_id": "other", "source": policy})),
+        ("policy_rollback", json!({"level": "agent", "agent_id": "other", "version": 1})),
         ("policy_set_global", json!({"source": policy})),
         ("policy_set_floor", json!({"source": policy})),
         ("users_add", json!({"name": "eve"})),
@@ -149,6 +150,11 @@ async fn every_change_leaves_one_record() {
         }
         of_people.push((name, arguments));
     }
+    of_people
+        .push(("approvals_decide_many", json!({"ids": [world.asks(10).await], "decision": "deny_continue"})));
+    let remembered = world.asks(11).await;
+    world.done("agents_approve_request", json!({"call_id": remembered, "remember": "exact"})).await;
+    of_people.push(("approvals_forget_rule", json!({"id": remembered})));
     let masked = world.asks_with_secret().await;
     of_people.push(("approvals_reveal", json!({"id": masked, "path": "/token"})));
     of_people.push(("agents_approve_proposal", json!({"id": world.proposes().await})));

@@ -9,7 +9,7 @@ use similar::{Algorithm, ChangeTag, capture_diff_slices, group_diff_ops};
 const CONTEXT_LINES: usize = 3;
 
 /// The difference; empty if there is none. Line endings are ignored.
-pub(crate) fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
+pub fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let hunks = group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT_LINES);
     if hunks.is_empty() {
