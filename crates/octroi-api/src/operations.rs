@@ -10,6 +10,7 @@ pub mod policies;
 pub mod proposals;
 pub mod secrets;
 pub mod servers;
+pub mod stats;
 pub mod tokens;
 pub mod tools;
 pub mod users;
@@ -30,7 +31,7 @@ pub struct Group {
 }
 
 /// All operations, by subject.
-pub static OPERATIONS: [Group; 13] = [
+pub static OPERATIONS: [Group; 14] = [
     Group { title: "Servers", operations: servers::OPERATIONS },
     Group { title: "Health", operations: health::OPERATIONS },
     Group { title: "Configuration", operations: config::OPERATIONS },
@@ -44,6 +45,7 @@ pub static OPERATIONS: [Group; 13] = [
     Group { title: "Policies", operations: policies::OPERATIONS },
     Group { title: "Proposals", operations: proposals::OPERATIONS },
     Group { title: "Audit", operations: audit::OPERATIONS },
+    Group { title: "Statistics", operations: stats::OPERATIONS },
 ];
 
 /// All operations in one sequence.

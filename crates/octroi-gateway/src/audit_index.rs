@@ -16,12 +16,14 @@ use crate::audit_recorder::AuditRecorder;
 use crate::persistence::Persistence;
 use crate::subscriptions::Subscriptions;
 
+mod calls;
 mod projection;
 mod query;
 mod refusals;
 mod retention;
 mod snapshots;
 
+pub use calls::CallsOfPeriod;
 pub use query::{AuditFound, AuditIndexError, AuditSearch};
 pub(crate) use snapshots::SnapshotWhen;
 
@@ -45,6 +47,8 @@ pub struct AuditIndex {
     /// Held while records are purged: two purges at once would conflict.
     purging: tokio::sync::Mutex<()>,
     handlers: HandlerSet,
+    /// How the calls of the last hour went.
+    recent: calls::RecentCalls,
     /// What identifies the last snapshot of this run.
     snapshot: tokio::sync::Mutex<Option<String>>,
 }
@@ -73,6 +77,7 @@ impl AuditIndex {
             refusals: refusals::Refusals::default(),
             purging: tokio::sync::Mutex::default(),
             handlers: HandlerSet::default(),
+            recent: calls::RecentCalls::default(),
             snapshot: tokio::sync::Mutex::default(),
         }
     }

@@ -14,6 +14,7 @@ mod proposals;
 mod secrets;
 mod servers;
 mod shape;
+mod stats;
 mod tokens;
 mod tools;
 mod users;
@@ -61,6 +62,8 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::tools::ToolsListCatalog>(tools::list),
         read::<api::tools::ToolsGet>(tools::get),
         call::<api::tools::ToolsCall>(calls::call),
+        read::<api::tools::ToolsListOwn>(tools::list_own),
+        call::<api::tools::ToolsCallOwn>(calls::call_own),
         change_or_preview::<api::approvals::AgentsDecideRequest>(approvals::decide, approvals::preview),
         change_or_preview::<api::approvals::AgentsApproveRequest>(
             approvals::approve,
@@ -119,6 +122,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::audit::AuditVerify>(audit::verify),
         recorded_by_log::<api::audit::AuditPurge>(audit::purge),
         read::<api::audit::AuditReport>(audit::report),
+        read::<api::stats::CallsStats>(stats::calls),
     ]
 });
 

@@ -17,6 +17,7 @@ pub(crate) mod policy;
 mod read;
 pub(crate) mod secrets;
 pub(crate) mod servers;
+pub(crate) mod stats;
 pub(crate) mod tools;
 mod words;
 
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     /// Call a server's tool as an agent, subject to that agent's gates.
     Call(calls::CallTool),
+    /// Show how calls went: how many, how many failed or were denied, and how long they took.
+    Stats(stats::Stats),
     /// Read, verify and export the audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),

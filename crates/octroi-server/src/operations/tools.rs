@@ -14,6 +14,7 @@ use octroi_core::{CanonicalId, OWN_NAME, ServerKey};
 use octroi_gateway::{RegisteredTool, ToolFilter};
 use serde_json::Value;
 
+use super::calls;
 use super::context::OperationContext;
 use super::servers;
 use super::shape::count;
@@ -37,17 +38,40 @@ pub(crate) async fn list(
     if let Some(missing) = request.servers.iter().find(|name| !has(name)) {
         return Err(servers::unknown(&context.gateway, missing));
     }
+    let (filter, risk_level_max) = filter_of(request);
+    let mut tools = context.gateway.registry().tools(&filter);
+    tools.extend(MANAGEMENT_TOOLS.iter().filter(|own| filter.matches(&own.descriptor)).cloned());
+    tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
+    Ok(catalog(&tools, risk_level_max))
+}
+
+/// The tools that an agent sees. Which those are is the answer to its `tools/list`.
+pub(super) async fn list_own(
+    context: &OperationContext,
+    request: CatalogRequest,
+) -> Result<ToolCatalog, OperationError> {
+    let names = calls::own_names(context).await?;
+    let (filter, risk_level_max) = filter_of(request);
+    let mut tools = context.gateway.registry().tools(&filter);
+    tools.retain(|tool| names.contains(&tool.wire_name));
+    Ok(catalog(&tools, risk_level_max))
+}
+
+fn filter_of(request: CatalogRequest) -> (ToolFilter, Option<Risk>) {
     let filter = ToolFilter {
         servers: request.servers,
         sources: request.source_types.into_iter().map(|source| source.0).collect(),
         risks: request.risk_levels.into_iter().map(|risk| risk.0).collect(),
         side_effects: request.side_effect_tags,
     };
-    let mut tools = context.gateway.registry().tools(&filter);
-    tools.extend(MANAGEMENT_TOOLS.iter().filter(|own| filter.matches(&own.descriptor)).cloned());
-    tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
-    let tools: Vec<ToolSummary> = tools.iter().map(|tool| summary(tool, &definition(tool))).collect();
-    Ok(ToolCatalog { count: count(tools.len()), tools })
+    (filter, request.risk_level_max.map(|risk| risk.0))
+}
+
+fn catalog(tools: &[RegisteredTool], risk_max: Option<Risk>) -> ToolCatalog {
+    let is_low_enough = |tool: &&RegisteredTool| risk_max.is_none_or(|max| tool.descriptor.risk <= max);
+    let tools: Vec<ToolSummary> =
+        tools.iter().filter(is_low_enough).map(|tool| summary(tool, &definition(tool))).collect();
+    ToolCatalog { count: count(tools.len()), tools }
 }
 
 pub(super) async fn get(

@@ -38,7 +38,7 @@ fn directory(data: Option<&PathBuf>) -> PathBuf {
 }
 
 /// Parses a time, as milliseconds since 1970.
-fn moment(typed: &str) -> Result<u64, Failure> {
+pub(super) fn moment(typed: &str) -> Result<u64, Failure> {
     moment_at(typed, clock::system().now_ms())
 }
 

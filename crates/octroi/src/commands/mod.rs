@@ -24,6 +24,7 @@ mod run;
 mod secrets;
 mod servers;
 mod start;
+mod stats;
 mod stdio;
 mod tools;
 mod up;
@@ -48,6 +49,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Refresh(options) => servers::refresh(&options).await,
         Command::Tools(options) => tools::run(&options).await,
         Command::Call(options) => call::run(&options).await,
+        Command::Stats(options) => stats::run(&options).await,
         Command::Enable(server) => servers::toggle(&server, true).await,
         Command::Disable(server) => servers::toggle(&server, false).await,
         Command::Audit(command) => audit::run(command).await,
