@@ -9,8 +9,11 @@ use crate::shell::{Failure, output, root, run_long, say, target};
 /// Directories with a `package-lock.json`.
 const NODE: [&str; 3] = ["tests/conformance", "tests/peers/node", "tests/coding-agents"];
 /// Virtual environments below `target/peers`, and their requirements.
-const PYTHON: [(&str, &str); 2] =
-    [("v1", "tests/peers/python/requirements-v1.txt"), ("v2", "tests/peers/python/requirements-v2.txt")];
+const PYTHON: [(&str, &str); 3] = [
+    ("v1", "tests/peers/python/requirements-v1.txt"),
+    ("v2", "tests/peers/python/requirements-v2.txt"),
+    ("rest", "tests/peers/python/requirements-rest.txt"),
+];
 /// How long to wait before a registry is asked again.
 const ASK_AGAIN_AFTER: [Duration; 3] =
     [Duration::from_secs(5), Duration::from_secs(20), Duration::from_secs(60)];

@@ -48,7 +48,7 @@ impl SoakPart {
     }
 }
 
-const PARTS: [SoakPart; 17] = [
+const PARTS: [SoakPart; 18] = [
     SoakPart { name: "fuzz-envelope", what: "any bytes as a message", work: SoakWork::Fuzz("envelope") },
     SoakPart {
         name: "fuzz-translate",
@@ -120,6 +120,11 @@ const PARTS: [SoakPart; 17] = [
         name: "kill-gateways",
         what: "gateways ended and killed with hostile servers below them; nothing is left",
         work: SoakWork::Test("leaks::a_gateway_takes_everything_with_it"),
+    },
+    SoakPart {
+        name: "rest",
+        what: "requests to the REST interface made from its description; every answer is a described one",
+        work: SoakWork::Test("rest::described::every_answer_is_one_of_the_description"),
     },
     SoakPart {
         name: "audit-log",

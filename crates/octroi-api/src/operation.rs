@@ -7,7 +7,8 @@ use serde::{Deserialize as _, Serialize};
 use serde_json::{Value, json};
 
 use crate::access::{Access, AgentSetting, Face, ObjectRef};
-use crate::error::ErrorCode;
+use crate::error::{ApiError, ErrorCode};
+use crate::route::Route;
 use crate::schema;
 
 /// An operation of the control plane. Each is one unit type, which is never constructed.
@@ -35,6 +36,12 @@ pub trait Operation: 'static {
     const DESTRUCTIVE: bool = false;
     /// Whether repeating it has no further effect.
     const IDEMPOTENT: bool = false;
+    /// Its routes in REST.
+    const REST: &'static [Route] = &[];
+    /// How REST answers a response that says how something ended; without one every response is a success.
+    const REST_OUTCOME: Option<RestOutcome> = None;
+    /// Whether it is a tool of MCP. An operation that MCP has in another form is in REST only.
+    const IS_TOOL: bool = true;
 
     /// The object of a request.
     fn object(request: &Self::Request) -> ObjectRef<'_>;
@@ -43,6 +50,28 @@ pub trait Operation: 'static {
     fn effect(_request: &Self::Request) -> Effect {
         Self::EFFECT
     }
+}
+
+/// How REST answers the response of an operation that says itself how something ended.
+#[derive(Clone, Copy, Debug)]
+pub struct RestOutcome {
+    /// What a response may report as a failure, besides the errors of the operation.
+    pub errors: &'static [ErrorCode],
+    /// Whether a response may say that nothing was done yet.
+    pub may_wait: bool,
+    /// Reads a response.
+    pub read: fn(&Value) -> RestAnswer,
+}
+
+/// What a response is in REST.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RestAnswer {
+    /// A success.
+    Done,
+    /// Nothing was done yet.
+    Waiting,
+    /// A failure.
+    Failed(Box<ApiError>),
 }
 
 /// The effect of an operation on the gateway, and thus its audit record.
@@ -57,6 +86,14 @@ pub enum Effect {
     },
     /// It calls a tool through the gates, and is recorded as that call.
     Calls,
+}
+
+/// What clients are told of an operation.
+#[derive(Clone, Copy, Debug)]
+struct Hints {
+    is_tool: bool,
+    is_destructive: bool,
+    is_idempotent: bool,
 }
 
 /// An operation without its types.
@@ -75,8 +112,11 @@ pub struct OperationEntry {
     pub errors: &'static [ErrorCode],
     /// The setting without which agents do not have it.
     pub agent_setting: Option<AgentSetting>,
-    is_destructive: bool,
-    is_idempotent: bool,
+    /// Its routes in REST.
+    pub rest: &'static [Route],
+    /// How REST answers a response that says how something ended.
+    pub rest_outcome: Option<RestOutcome>,
+    hints: Hints,
     input_schema: fn() -> Value,
     output_schema: fn() -> Value,
     response_shape: fn(&mut SchemaGenerator) -> Schema,
@@ -94,8 +134,13 @@ impl OperationEntry {
             effect: O::EFFECT,
             errors: O::ERRORS,
             agent_setting: O::AGENT_SETTING,
-            is_destructive: O::DESTRUCTIVE,
-            is_idempotent: O::IDEMPOTENT,
+            rest: O::REST,
+            rest_outcome: O::REST_OUTCOME,
+            hints: Hints {
+                is_tool: O::IS_TOOL,
+                is_destructive: O::DESTRUCTIVE,
+                is_idempotent: O::IDEMPOTENT,
+            },
             input_schema: schema::of_request::<O::Request>,
             output_schema: schema::of_response::<O::Response>,
             response_shape: SchemaGenerator::subschema_for::<O::Response>,
@@ -106,6 +151,16 @@ impl OperationEntry {
     /// Whether a face offers it.
     pub const fn has_face(&self, face: Face) -> bool {
         self.access.has_face(face)
+    }
+
+    /// Whether a face offers it as a tool of MCP.
+    pub const fn is_tool_of(&self, face: Face) -> bool {
+        self.hints.is_tool && self.access.has_face(face)
+    }
+
+    /// Whether it is a tool of MCP.
+    pub const fn is_tool(&self) -> bool {
+        self.hints.is_tool
     }
 
     /// Whether it only reads.
@@ -158,8 +213,8 @@ impl OperationEntry {
             "outputSchema": self.output_schema(),
             "annotations": {
                 "readOnlyHint": self.is_read_only(),
-                "destructiveHint": self.is_destructive,
-                "idempotentHint": self.is_idempotent || self.is_read_only(),
+                "destructiveHint": self.hints.is_destructive,
+                "idempotentHint": self.hints.is_idempotent || self.is_read_only(),
                 // Only a tool call reaches beyond the gateway and the servers it runs.
                 "openWorldHint": matches!(self.effect, Effect::Calls),
             },

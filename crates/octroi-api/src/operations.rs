@@ -14,6 +14,7 @@ pub mod policies;
 pub mod proposals;
 pub mod secrets;
 pub mod servers;
+pub mod stats;
 pub mod tokens;
 pub mod tools;
 pub mod users;
@@ -34,7 +35,7 @@ pub struct Group {
 }
 
 /// All operations, by subject.
-pub static OPERATIONS: [Group; 17] = [
+pub static OPERATIONS: [Group; 18] = [
     Group { title: "Servers", operations: servers::OPERATIONS },
     Group { title: "Health", operations: health::OPERATIONS },
     Group { title: "Gateway", operations: gateway::OPERATIONS },
@@ -52,6 +53,7 @@ pub static OPERATIONS: [Group; 17] = [
     Group { title: "Policies", operations: policies::OPERATIONS },
     Group { title: "Proposals", operations: proposals::OPERATIONS },
     Group { title: "Audit", operations: audit::OPERATIONS },
+    Group { title: "Statistics", operations: stats::OPERATIONS },
 ];
 
 /// All operations in one sequence.

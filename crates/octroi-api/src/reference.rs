@@ -3,11 +3,13 @@
 mod errors;
 mod operations;
 mod resources;
+mod rest;
 mod shapes;
 
 pub use errors::errors;
 pub use operations::operations;
 pub use resources::resources;
+pub use rest::rest;
 
 /// The notice at the top of every generated page.
 const NOTICE: &str = "<!-- Generated from the tables of crates/octroi-api; do not edit. \

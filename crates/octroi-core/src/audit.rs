@@ -4,6 +4,7 @@
 //! and summarized in a Merkle tree ([`merkle`]), whose root is signed from time to time ([`checkpoint`]).
 //! Files, threads and keys on disk belong to the gateway.
 
+mod calls;
 pub mod chain;
 pub mod checkpoint;
 pub mod context;
@@ -17,6 +18,7 @@ pub mod purge;
 mod session;
 mod words;
 
+pub use calls::{CallEnd, CallSums, DURATION_BOUNDS_MS, Durations};
 pub use chain::Hash;
 pub use checkpoint::Checkpoint;
 pub use entry::{Entry, EntryError, EntryFrame, EntryReader};

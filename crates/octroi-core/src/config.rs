@@ -35,6 +35,7 @@ mod problem;
 mod quotas;
 mod reader;
 pub mod reference;
+mod rest;
 mod root;
 pub mod schema;
 mod secrets;
@@ -56,6 +57,7 @@ pub use notify::{NoticeTopic, NotifySection};
 pub use policy::{AgentSpec, DenialStyle, PolicySection};
 pub use problem::{Problem, Severity, Unknown};
 pub use quotas::QuotaSpec;
+pub use rest::RestSection;
 pub use settings::{AutoReload, DEFAULT_LISTEN, McpSection, ServerSection};
 pub use show::{EffectiveConfig, Origins, Setting, problem as problem_as_json};
 pub use stored_secrets::{SECRET_NAME_MAX, SecretUse, SecretsSection, is_secret_name};
@@ -139,6 +141,8 @@ pub struct Discovered {
 pub struct Config {
     /// `[server]`: how clients reach Octroi.
     pub server: ServerSection,
+    /// `[rest]`: the REST interface.
+    pub rest: RestSection,
     /// `[mcp]`: settings for all servers.
     pub mcp: McpSection,
     /// All usable servers, including disabled ones.

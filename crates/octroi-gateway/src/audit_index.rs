@@ -20,12 +20,14 @@ use crate::audit_recorder::AuditRecorder;
 use crate::persistence::Persistence;
 use crate::subscriptions::Subscriptions;
 
+mod calls;
 mod projection;
 mod query;
 mod refusals;
 mod retention;
 mod snapshots;
 
+pub use calls::CallsOfPeriod;
 pub use query::{AuditFound, AuditIndexError, AuditSearch};
 pub(crate) use snapshots::SnapshotWhen;
 
@@ -85,6 +87,8 @@ pub struct AuditIndex {
     handlers: HandlerSet,
     /// Whether a record of a call came by in this run.
     has_seen_calls: AtomicBool,
+    /// How the calls of the last hour went.
+    recent: calls::RecentCalls,
     /// What identifies the last snapshot of this run.
     snapshot: tokio::sync::Mutex<Option<String>>,
 }
@@ -114,6 +118,7 @@ impl AuditIndex {
             purging: tokio::sync::Mutex::default(),
             handlers: HandlerSet::default(),
             has_seen_calls: AtomicBool::new(false),
+            recent: calls::RecentCalls::default(),
             snapshot: tokio::sync::Mutex::default(),
         }
     }

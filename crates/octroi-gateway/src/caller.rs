@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_core::Principal;
+use octroi_core::audit::CallId;
+use octroi_core::tool::ToolDescriptor;
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::param_header::ParamHeaders;
 use octroi_mcp::{Era, Method, RpcError, code};
@@ -51,6 +53,9 @@ pub trait Client: Send + Sync {
 
     /// The server closed the stream of the request and answers it later. The client may close its own as well.
     fn release(&self) {}
+
+    /// The request is this call of this tool.
+    fn identified(&self, _call: CallId, _tool: &ToolDescriptor) {}
 
     /// Checks the arguments that a tool's definition wants to be mirrored into headers. Only a transport with
     /// headers can object.

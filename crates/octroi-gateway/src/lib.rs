@@ -59,7 +59,7 @@ pub use api_error::{error_message, rpc_error};
 pub use approvals::{
     Approvals, Choice, ForgetRuleError, PageBase, Remember, RememberScope, ShownArguments, Until,
 };
-pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch, DataSize};
+pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch, CallsOfPeriod, DataSize};
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi};
 pub use change::{ChangeAuthor, ChangeRecord, FiledUnder, PlannedChange, RecordedChange};
@@ -81,8 +81,9 @@ pub use lost_state::{Loss, OnLoss};
 pub use membership::{Members, Membership, Sight};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
-    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, Cipher, MasterKey, Pause,
-    PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, Rekeyed, SecretRecord, StoreError,
+    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, CALL_SPAN_MS, CallFilter,
+    CallsOfTool, Cipher, MasterKey, Pause, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, Rekeyed,
+    SecretRecord, StoreError,
 };
 pub use octroi_upstream::{
     BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,

@@ -272,11 +272,13 @@ impl Pipeline {
     ) -> Result<ToolCall<'a>, Answer> {
         let principal = &request.caller.principal;
         let now_ms = self.context.clock.now_ms();
+        let id = self.recorder.call_id(now_ms);
+        request.caller.client.identified(id, &tool.descriptor);
         Ok(ToolCall {
             request,
             target,
             tool,
-            id: self.recorder.call_id(now_ms),
+            id,
             initiator: Initiator::of_caller(request.caller),
             context: self.governance.context(principal),
             arguments: request.params.arguments(),

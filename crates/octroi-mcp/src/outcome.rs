@@ -22,7 +22,8 @@ impl ToolOutcome {
         if text.is_empty() && !is_success {
             "the tool failed without a message".clone_into(&mut text);
         }
-        let payload = result.get("structuredContent").cloned().unwrap_or_else(|| Value::String(text.clone()));
+        let structured = result.get("structuredContent").filter(|structured| !structured.is_null()).cloned();
+        let payload = structured.unwrap_or_else(|| Value::String(text.clone()));
         Self { is_success, text, payload }
     }
 }
@@ -41,9 +42,17 @@ fn describe(part: &Value) -> String {
                 None => blob(inner("uri").unwrap_or("resource"), inner("mimeType"), inner("blob")),
             }
         }
-        "resource_link" => format!("[resource {}]", member("uri").unwrap_or_default()),
+        "resource_link" => link(part),
         other => format!("[{other}]"),
     }
+}
+
+/// A resource that is only named.
+fn link(part: &Value) -> String {
+    let member = |name: &str| part.get(name).and_then(Value::as_str);
+    let kind = member("mimeType").map(|kind| format!(" {kind}")).unwrap_or_default();
+    let size = part.get("size").and_then(Value::as_u64).map(|size| format!(", {size} bytes"));
+    format!("[resource {}{kind}{}]", member("uri").unwrap_or_default(), size.unwrap_or_default())
 }
 
 fn blob(name: &str, media_type: Option<&str>, base64: Option<&str>) -> String {
@@ -87,7 +96,20 @@ mod tests {
                 true,
                 "[resource file:///x]",
             ),
+            (
+                json!({"content": [{"type": "resource_link", "uri": "file:///x", "mimeType": "text/plain", "size": 7}]}),
+                true,
+                "[resource file:///x text/plain, 7 bytes]",
+            ),
             (json!({"content": [{"type": "hologram"}]}), true, "[hologram]"),
+            (json!({"content": [{}]}), true, "[unknown]"),
+            (
+                json!({"content": [{"type": "text"}], "isError": true}),
+                false,
+                "the tool failed without a message",
+            ),
+            (json!({"content": "nothing", "isError": true}), false, "the tool failed without a message"),
+            (json!(null), true, ""),
             (json!({"content": [{"type": "text", "text": "no"}], "isError": true}), false, "no"),
             (json!({"content": [], "isError": true}), false, "the tool failed without a message"),
             (json!({"isError": true}), false, "the tool failed without a message"),
@@ -103,6 +125,8 @@ mod tests {
         let result = json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3}});
         assert_eq!(ToolOutcome::read(&result).payload, json!({"sum": 3}));
         let result = json!({"content": [{"type": "text", "text": "3"}]});
+        assert_eq!(ToolOutcome::read(&result).payload, json!("3"));
+        let result = json!({"content": [{"type": "text", "text": "3"}], "structuredContent": null});
         assert_eq!(ToolOutcome::read(&result).payload, json!("3"));
     }
 }

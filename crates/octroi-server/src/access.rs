@@ -25,6 +25,8 @@ pub struct AccessSettings {
     pub admin_token: Option<AdminToken>,
     /// Proxies whose headers about the client are believed.
     pub trusted_proxies: Vec<Network>,
+    /// Whether the REST interface is answered.
+    pub is_rest_enabled: bool,
 }
 
 /// The access rules in effect. A new configuration replaces them as a whole.
@@ -39,6 +41,7 @@ struct Rules {
     origins: HashSet<String>,
     admin_token: Option<AdminToken>,
     trusted_proxies: Vec<Network>,
+    is_rest_enabled: bool,
 }
 
 /// Why a request is not admitted.
@@ -108,6 +111,11 @@ impl Access {
         self.rules.load().trusted_proxies.iter().any(|proxy| proxy.contains(peer))
     }
 
+    /// Whether the REST interface is answered.
+    pub(crate) fn is_rest_enabled(&self) -> bool {
+        self.rules.load().is_rest_enabled
+    }
+
     /// Whether the configuration names this origin.
     pub(crate) fn names_origin(&self, origin: &HeaderValue) -> bool {
         origin.to_str().is_ok_and(|origin| self.rules.load().origins.contains(&origin.to_ascii_lowercase()))
@@ -144,6 +152,7 @@ impl Rules {
             origins: lower(&settings.origins),
             admin_token: settings.admin_token,
             trusted_proxies: settings.trusted_proxies.clone(),
+            is_rest_enabled: settings.is_rest_enabled,
         }
     }
 

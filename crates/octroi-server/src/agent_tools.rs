@@ -45,7 +45,7 @@ impl AgentTools {
 
 impl BuiltinProvider for AgentTools {
     fn offered(&self) -> OfferedByOctroi {
-        let tools = operations::all().filter(|entry| entry.has_face(Face::Agent));
+        let tools = operations::all().filter(|entry| entry.is_tool_of(Face::Agent));
         let of_people = operations::all().filter(|entry| entry.has_face(Face::Management));
         let (templates, resources): (Vec<_>, Vec<_>) = RESOURCES
             .iter()

@@ -5,10 +5,11 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use crate::access::Access;
 use crate::reply::{self, Reply};
 
-const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
 /// The headers of answers that a page may read.
-const EXPOSED: HeaderValue =
-    HeaderValue::from_static("mcp-session-id, mcp-protocol-version, www-authenticate, retry-after");
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after, x-request-id, allow, content-language",
+);
 /// How long a browser may remember the answer, in seconds.
 const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
 /// A longer list of headers is no client's.

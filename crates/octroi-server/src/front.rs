@@ -10,6 +10,7 @@ use http::{StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use octroi_api::rest::PREFIX;
 use octroi_gateway::{Movable, View};
 
 use crate::access::Access;
@@ -20,7 +21,7 @@ use crate::http::{admit, not_found, single};
 use crate::reply::{self, Reply};
 use crate::tls::Tls;
 use crate::tracked_body::track;
-use crate::{health, metrics, old_sse, page};
+use crate::{health, metrics, old_sse, page, rest};
 
 /// Answers the requests of all connections.
 #[derive(Clone)]
@@ -42,6 +43,10 @@ impl Front {
             .route("/health", get(health::health))
             .route("/metrics", get(metrics::metrics))
             .route("/approvals/{id}", get(page::show).post(page::submit))
+            .route(PREFIX, any(rest::answer))
+            .route("/api/", any(rest::answer))
+            .route("/api/{*path}", any(rest::answer))
+            .route("/ws/{*path}", any(rest::answer))
             .route("/invitations/{code}", get(page::invitation::show).post(page::invitation::accept))
             .fallback(not_found)
             .with_state(Arc::clone(endpoint));
@@ -87,18 +92,22 @@ impl Front {
         connection.enter(Phase::Body);
         if let Err(message) = check_host_headers(&request) {
             let endpoint = Arc::clone(&self.endpoint);
-            return Box::pin(async move {
-                Ok(track(endpoint.refuse_slowly(reply::invalid_request(message)).await, &connection))
-            });
+            let refused = reply::invalid_request(message);
+            let refused = if is_rest(request.uri().path()) {
+                rest::in_its_form(refused, request.headers())
+            } else {
+                refused
+            };
+            return Box::pin(async move { Ok(track(endpoint.refuse_slowly(refused).await, &connection)) });
         }
         let page = PageOrigin::of(&self.endpoint.access, request.headers());
         let preflight = page.as_ref().and_then(|page| page.preflight(&request));
-        if let Some(preflight) = preflight.filter(|_| is_mcp(request.uri().path())) {
+        if let Some(preflight) = preflight.filter(|_| is_for_programs(request.uri().path())) {
             return Box::pin(async move { Ok(track(preflight, &connection)) });
         }
         // The token decides, not the path: people get management and agents get servers on both.
         let ("/mcp" | "/mcp/agent") = request.uri().path() else {
-            let page = page.filter(|_| is_mcp(request.uri().path()));
+            let page = page.filter(|_| is_for_programs(request.uri().path()));
             request.extensions_mut().insert(Arc::clone(&connection));
             let answered = self.others.call(request);
             return Box::pin(async move {
@@ -108,6 +117,16 @@ impl Front {
         let admitted = admit(Arc::clone(&self.endpoint), None, Arc::clone(&connection), request);
         Box::pin(async move { Ok(track(readable(admitted.await, page.as_ref()), &connection)) })
     }
+}
+
+/// Whether web pages that the configuration names may call this path.
+fn is_for_programs(path: &str) -> bool {
+    is_mcp(path) || is_rest(path)
+}
+
+/// Whether a path belongs to the REST interface.
+fn is_rest(path: &str) -> bool {
+    path.strip_prefix(PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether a path is one of MCP's.

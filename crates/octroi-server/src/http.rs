@@ -154,6 +154,27 @@ pub(crate) async fn read_message<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     headers: &HeaderMap,
     body: B,
 ) -> Result<(Incoming, Option<HeldRequest>), Box<Reply>> {
+    let (body, held) = read_json(endpoint, principal, connection, headers, body).await?;
+    if body.len() > LARGE_REQUEST_BYTES {
+        leave_worker().await;
+    }
+    match Incoming::parse_of_client(body) {
+        Ok(incoming) => Ok((incoming, held)),
+        Err(malformed) => {
+            let reply = reply::refuse_with(malformed.id.as_ref(), &malformed.to_error());
+            Err(Box::new(Box::pin(endpoint.refuse_slowly(reply)).await))
+        }
+    }
+}
+
+/// Reads the body of a request that is declared to be JSON.
+pub(crate) async fn read_json<B: Body<Data = Bytes, Error: Into<BoxError>>>(
+    endpoint: &HttpEndpoint,
+    principal: &Principal,
+    connection: &Connection,
+    headers: &HeaderMap,
+    body: B,
+) -> Result<(Bytes, Option<HeldRequest>), Box<Reply>> {
     if !is_json(headers) {
         let message = "the Content-Type must be application/json";
         let error = ApiError::new(ErrorCode::UnsupportedMediaType, message);
@@ -168,16 +189,7 @@ pub(crate) async fn read_message<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         Some(_) | None => read_body(body, limit, connection).await,
     }?;
     connection.enter(Phase::Busy);
-    if body.len() > LARGE_REQUEST_BYTES {
-        leave_worker().await;
-    }
-    match Incoming::parse_of_client(body) {
-        Ok(incoming) => Ok((incoming, held)),
-        Err(malformed) => {
-            let reply = reply::refuse_with(malformed.id.as_ref(), &malformed.to_error());
-            Err(Box::new(Box::pin(endpoint.refuse_slowly(reply)).await))
-        }
-    }
+    Ok((body, held))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

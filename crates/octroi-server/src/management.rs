@@ -56,7 +56,7 @@ impl ManagementServer {
             let matching = of_people.filter(|entry| entry.is_template() == are_templates);
             matching.map(octroi_api::ResourceEntry::definition).collect()
         };
-        let tools = operations::all().filter(|entry| entry.has_face(Face::Management));
+        let tools = operations::all().filter(|entry| entry.is_tool_of(Face::Management));
         let tools = tools.map(octroi_api::OperationEntry::tool_definition).collect();
         let lists = [
             ListResult::new(Method::ToolsList, "tools", tools),

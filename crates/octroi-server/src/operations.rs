@@ -18,6 +18,7 @@ mod proposals;
 mod secrets;
 mod servers;
 mod shape;
+mod stats;
 mod tokens;
 mod tools;
 mod users;
@@ -76,6 +77,8 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::activity::CallsList>(activity::list),
         read::<api::activity::CallsGet>(activity::get),
         read::<api::clients::ClientsList>(clients::list),
+        read::<api::tools::ToolsListOwn>(tools::list_own),
+        call::<api::tools::ToolsCallOwn>(calls::call_own),
         change_or_preview::<api::approvals::AgentsDecideRequest>(approvals::decide, approvals::preview),
         change_or_preview::<api::approvals::AgentsApproveRequest>(
             approvals::approve,
@@ -142,6 +145,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         read::<api::audit::AuditReport>(audit::report),
         read::<api::audit::AuditProve>(audit::prove),
         read::<api::audit::AuditExport>(audit::export),
+        read::<api::stats::CallsStats>(stats::calls),
     ]
 });
 

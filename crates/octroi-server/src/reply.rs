@@ -34,9 +34,15 @@ pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
     reply
 }
 
+/// The error that a refusal reports, for an interface that has another form for it.
+#[derive(Clone)]
+pub(crate) struct Refused(pub(crate) ApiError);
+
 /// The refusal of a request, with the HTTP status that the table of errors gives its code.
 pub(crate) fn refuse(id: Option<&Id>, error: &ApiError) -> Reply {
-    json(status(error.http_status()), error_message(id, &rpc_error(error)))
+    let mut reply = json(status(error.http_status()), error_message(id, &rpc_error(error)));
+    reply.extensions_mut().insert(Refused(error.clone()));
+    reply
 }
 
 /// The refusal of a request that the protocol does not allow.
@@ -48,7 +54,10 @@ pub(crate) fn invalid_request(message: impl Into<String>) -> Reply {
 pub(crate) fn refuse_with(id: Option<&Id>, error: &RpcError) -> Reply {
     let own = error.data.as_ref().and_then(|data| data["code"].as_str()).and_then(ErrorCode::parse);
     let code = own.or_else(|| ErrorCode::of_protocol(error.code)).unwrap_or(ErrorCode::InvalidRequest);
-    json(status(code.spec().http), error_message(id, error))
+    let mut reply = json(status(code.spec().http), error_message(id, error));
+    let read = ApiError::from_rpc(error.code, &error.message, error.data.as_ref());
+    reply.extensions_mut().insert(Refused(ApiError { code, ..read }));
+    reply
 }
 
 /// The HTTP status of a modern answer with this error. Only errors of the protocol have one of their own; whatever
@@ -57,7 +66,7 @@ pub(crate) fn status_of(code: i64) -> StatusCode {
     ErrorCode::of_protocol(code).map_or(StatusCode::OK, |code| status(code.spec().http))
 }
 
-fn status(number: u16) -> StatusCode {
+pub(crate) fn status(number: u16) -> StatusCode {
     // Every number of the table is a status, which a test checks.
     StatusCode::from_u16(number).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

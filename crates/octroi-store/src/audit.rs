@@ -1,6 +1,6 @@
 //! The queryable index of the audit log. The log is authoritative; the index can be rebuilt from it.
 
-use octroi_core::audit::{Entry, EntryError, EntryFrame, EntryReader, Kind, Ruling, SourceType};
+use octroi_core::audit::{CallSums, Entry, EntryError, EntryFrame, EntryReader, Kind, Ruling, SourceType};
 
 /// A record of the log, to be added to the index.
 #[derive(Clone, Debug)]
@@ -32,6 +32,11 @@ impl<'a> AuditRecord<'a> {
         ];
         self.entry.tool.is_some() && kinds.contains(&self.entry.kind)
     }
+
+    /// What it says.
+    pub fn entry(&self) -> &Entry<'a> {
+        &self.entry
+    }
 }
 
 /// Reads records in the order of the log: more quickly than one by one, since most resemble an earlier one.
@@ -59,6 +64,35 @@ pub struct KnownLog {
     pub signed_until: u64,
     /// The number of the newest snapshot of this database in it.
     pub snapshot: u64,
+}
+
+/// Spans of ten minutes are counted together.
+pub const CALL_SPAN_MS: i64 = 10 * 60 * 1_000;
+
+/// Which calls to count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallFilter {
+    /// At or after this moment.
+    pub since_ms: i64,
+    /// Before this moment; `None` for no end.
+    pub until_ms: Option<i64>,
+    /// Those of these agents; `None` for all.
+    pub agents: Option<Vec<String>>,
+    /// Those of tools whose canonical id begins so.
+    pub tool_prefix: Option<String>,
+    /// Those of the tool with this canonical id.
+    pub tool: Option<String>,
+}
+
+/// How the calls of a tool by an agent went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallsOfTool {
+    /// The agent; empty for calls of nobody's.
+    pub agent: String,
+    /// The canonical id of the tool.
+    pub tool: String,
+    /// The sums.
+    pub sums: CallSums,
 }
 
 /// An event of the audit log.

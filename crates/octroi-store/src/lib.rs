@@ -25,7 +25,8 @@ mod user;
 pub use agent::{AgentRecord, FormerAgent, Pause, ToolUse, ToolUses};
 pub use approval::{ApprovalFilter, ApprovalPart, PendingLimits, Requested, TooManyPending};
 pub use audit::{
-    AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRecordReader, AuditRow, KnownLog,
+    AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRecordReader, AuditRow, CALL_SPAN_MS,
+    CallFilter, CallsOfTool, KnownLog,
 };
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
 pub use error::{Cause, StoreError};

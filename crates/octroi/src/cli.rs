@@ -18,6 +18,7 @@ pub(crate) mod policy;
 mod read;
 pub(crate) mod secrets;
 pub(crate) mod servers;
+pub(crate) mod stats;
 pub(crate) mod tools;
 mod words;
 
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     Calls(activity::Calls),
     /// List the clients that are connected.
     Clients(Target),
+    /// Show how calls went: how many, how many failed or were denied, and how long they took.
+    Stats(stats::Stats),
     /// Read, verify and export the audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),

@@ -4,7 +4,7 @@ use super::specs::REJECTED;
 use super::{ErrorSpec, Fault, Retry};
 
 /// In the order of the enum, after those of the other table.
-pub(super) static TABLE: [ErrorSpec; 11] = [
+pub(super) static TABLE: [ErrorSpec; 12] = [
     ErrorSpec {
         word: "parse_error",
         rpc: -32_700,
@@ -92,6 +92,14 @@ pub(super) static TABLE: [ErrorSpec; 11] = [
         about: "The gateway has as many connections as it may; the last ones are kept for people.",
         hint: "close some, or raise `max_connections` under [server]",
         agent_hint: Some("try again later, and close connections that are not needed"),
+        ..REJECTED
+    },
+    ErrorSpec {
+        word: "method_not_allowed",
+        rpc: -32_600,
+        http: 405,
+        about: "The path has other methods.",
+        hint: "use one of the methods in the `Allow` header",
         ..REJECTED
     },
 ];

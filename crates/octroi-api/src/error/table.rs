@@ -101,11 +101,12 @@ pub enum ErrorCode {
     RequestTooLarge,
     RequestTooSlow,
     TooManyConnections,
+    MethodNotAllowed,
 }
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 55] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
@@ -160,6 +161,7 @@ impl ErrorCode {
         Self::RequestTooLarge,
         Self::RequestTooSlow,
         Self::TooManyConnections,
+        Self::MethodNotAllowed,
     ];
 
     /// The code as text.

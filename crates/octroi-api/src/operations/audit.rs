@@ -9,6 +9,7 @@ use super::NoArguments;
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
+use crate::route::Route;
 use crate::wire::Wire;
 
 mod files;
@@ -188,6 +189,7 @@ impl Operation for AuditQuery {
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::InvalidArguments, ErrorCode::AuditUnavailable, ErrorCode::StorageUnavailable];
+    const REST: &'static [Route] = &[Route::get("/api/audit")];
 
     fn object(request: &AuditQueryRequest) -> ObjectRef<'_> {
         request.agent.as_deref().map_or(ObjectRef::Administration, ObjectRef::PastAgent)

@@ -10,6 +10,7 @@ use super::NoArguments;
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
+use crate::route::Route;
 use crate::wire::Wire;
 
 /// In listing order.
@@ -53,6 +54,7 @@ impl Operation for HealthCheckAll {
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[];
+    const REST: &'static [Route] = &[Route::get("/api/mcp/health")];
 
     fn object(_: &NoArguments) -> ObjectRef<'_> {
         ObjectRef::Gateway

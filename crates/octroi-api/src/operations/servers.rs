@@ -12,6 +12,7 @@ use super::config::ConfigDifference;
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
+use crate::route::Route;
 use crate::wire::Wire;
 
 /// In listing order.
@@ -145,6 +146,7 @@ impl Operation for ServersList {
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[];
+    const REST: &'static [Route] = &[Route::get("/api/mcp/servers")];
 
     fn object(_: &NoArguments) -> ObjectRef<'_> {
         ObjectRef::Gateway
@@ -216,6 +218,7 @@ impl Operation for ServersToggle {
     const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];
+    const REST: &'static [Route] = &[Route::patch("/api/mcp/servers/{id}/toggle").id("name").about_server()];
     const IDEMPOTENT: bool = true;
 
     fn object(request: &ToggleRequest) -> ObjectRef<'_> {
@@ -258,6 +261,7 @@ impl Operation for ServersTest {
     const ACCESS: Access = Access::Admins;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::ServerUnavailable];
+    const REST: &'static [Route] = &[Route::post("/api/mcp/servers/{id}/test").id("name").about_server()];
     const IDEMPOTENT: bool = true;
 
     fn object(request: &ServerRequest) -> ObjectRef<'_> {
@@ -311,6 +315,7 @@ impl Operation for ServersRefresh {
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::AdminsOnly, ErrorCode::NotFound, ErrorCode::ServerUnavailable];
+    const REST: &'static [Route] = &[Route::post("/api/mcp/servers/refresh").about_server()];
     const IDEMPOTENT: bool = true;
 
     fn object(request: &RefreshRequest) -> ObjectRef<'_> {

@@ -1,22 +1,34 @@
 //! Operations on the tools of all servers, and calling one as an agent.
 
+mod call;
+
 use octroi_core::tool::{Risk, Source};
 use octroi_core::trust::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
+use crate::route::Route;
 use crate::wire::Wire;
+
+pub use call::{CallOutcome, CallRequest, CallResponse, OwnCallRequest, ToolResult, ToolsCall, ToolsCallOwn};
 
 /// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ToolsListCatalog>(),
     OperationEntry::of::<ToolsGet>(),
     OperationEntry::of::<ToolsCall>(),
+    OperationEntry::of::<ToolsListOwn>(),
+    OperationEntry::of::<ToolsCallOwn>(),
 ];
+
+/// The path of the list in REST.
+const PATH: &str = "/api/mcp/tools";
+/// Its parameters that have other names than the arguments.
+const QUERY: &[(&str, &str)] = &[("server_id", "servers")];
 
 /// A tool as the gates see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +81,9 @@ pub struct CatalogRequest {
     /// Only tools of these risks
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub risk_levels: Vec<Wire<Risk>>,
+    /// Only tools of this risk or a lower one
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk_level_max: Option<Wire<Risk>>,
     /// Only tools with one of these side effects, as `fs.write`
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_effect_tags: Vec<String>,
@@ -94,9 +109,31 @@ impl Operation for ToolsListCatalog {
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];
+    const REST: &'static [Route] = &[Route::get(PATH).query(QUERY)];
 
     fn object(_: &CatalogRequest) -> ObjectRef<'_> {
         ObjectRef::Gateway
+    }
+}
+
+/// Lists the tools of an agent, for the agent. In MCP that is `tools/list`.
+pub struct ToolsListOwn;
+
+impl Operation for ToolsListOwn {
+    type Request = CatalogRequest;
+    type Response = ToolCatalog;
+
+    const NAME: &'static str = "tools_list_catalog";
+    const TITLE: &'static str = "List your tools";
+    const DESCRIPTION: &'static str = "The tools that you may see, with their risk and side effects.";
+    const ACCESS: Access = Access::OwnAgent;
+    const EFFECT: Effect = Effect::Reads;
+    const ERRORS: &'static [ErrorCode] = &[];
+    const REST: &'static [Route] = &[Route::get(PATH).query(QUERY)];
+    const IS_TOOL: bool = false;
+
+    fn object(_: &CatalogRequest) -> ObjectRef<'_> {
+        ObjectRef::Caller
     }
 }
 
@@ -140,88 +177,5 @@ impl Operation for ToolsGet {
 
     fn object(request: &ToolRequest) -> ObjectRef<'_> {
         ObjectRef::Tool(&request.tool_id)
-    }
-}
-
-/// Calls a tool as an agent.
-pub struct ToolsCall;
-
-/// The tool to call, and the agent to call it as.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CallRequest {
-    /// The agent whose gates apply to the call
-    pub agent: String,
-    /// The tool: its canonical id, `server.tool`, or the name that clients call it by
-    pub tool: String,
-    /// The arguments of the call [default: none]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Map<String, Value>>,
-}
-
-/// The result of a call. Its members depend on the outcome.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CallResponse {
-    /// The outcome of the call
-    pub outcome: CallOutcome,
-    /// The pending approval, ap_…
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approval: Option<String>,
-    /// Why approval is needed
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<String>,
-    /// When the approval expires
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<String>,
-    /// Why there is no result
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// The error, with its `code` and `hint`; the server's own if it answered with one
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Map<String, Value>>,
-    /// The tool's answer: a result of MCP's `tools/call`, with `content`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Map<String, Value>>,
-    /// The agent as which it was called
-    pub agent: String,
-    /// The tool, as the request names it
-    pub tool: String,
-}
-
-/// The outcome of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum CallOutcome {
-    /// The tool answered.
-    Completed,
-    /// The tool ran and reported an error.
-    ToolError,
-    /// It needs approval; after that the identical call is allowed.
-    Waiting,
-    /// A gate, a policy or a person denied it.
-    Denied,
-    /// Nobody decided in time.
-    Expired,
-    /// It could not be made, or its outcome is unknown.
-    Failed,
-}
-
-impl Operation for ToolsCall {
-    type Request = CallRequest;
-    type Response = CallResponse;
-
-    const NAME: &'static str = "tools_call";
-    const TITLE: &'static str = "Call a tool as an agent";
-    const DESCRIPTION: &'static str = "Call a server's tool as an agent: its gates apply, and its name and yours are recorded. A call \
-         that needs approval is not waited for; approve it and call again with the same arguments.";
-    const ACCESS: Access = Access::People;
-    const EFFECT: Effect = Effect::Calls;
-    // The outcome of a call is an answer, not an error, as soon as a tool was found.
-    const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];
-    const DESTRUCTIVE: bool = true;
-
-    fn object(request: &CallRequest) -> ObjectRef<'_> {
-        ObjectRef::Agent(&request.agent)
     }
 }

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use super::{NOTICE, cell};
 use crate::error::{ErrorCode, Exit};
+use crate::messages::{Language, Texts};
+use crate::route::Subject;
 
 /// `docs/errors.md`.
 pub fn errors() -> String {
@@ -44,10 +46,27 @@ pub fn errors() -> String {
          succeed when it is repeated: `yes` immediately, `after` some time or a decision.\n\n\
          Denials (-32950, -32951, -32953 to -32955) are sent as results with `isError` where `errors = \"result\"` is set \
          under `[policy]` or for a token.\n\n\
+         [REST](rest.md) answers errors as problem details, with the texts below.\n\n\
          ## Exit codes of the command line\n\n| Exit code | Meaning |\n|---|---|\n",
     );
     for exit in Exit::ALL {
         let _ = writeln!(page, "| {} | {} |", exit.code(), exit.about());
+    }
+    page.push_str(
+        "\n## Texts\n\nThe titles and messages of REST and of the web interface, in English and Chinese. `{details}` stands \
+         for the exact text of the error. About servers, some are more exact.\n\n\
+         | Code | Title | Message | 标题 | 说明 |\n|---|---|---|---|---|\n",
+    );
+    for (subject, about) in [(Subject::Anything, ""), (Subject::Server, " (server)")] {
+        for code in ErrorCode::ALL {
+            let [english, chinese] = Language::ALL.map(|language| Texts::of(code, subject, language));
+            if subject == Subject::Server && english == Texts::of(code, Subject::Anything, Language::English)
+            {
+                continue;
+            }
+            let texts = [english.title, english.message, chinese.title, chinese.message].map(cell);
+            let _ = writeln!(page, "| `{code}`{about} | {} |", texts.join(" | "));
+        }
     }
     page
 }

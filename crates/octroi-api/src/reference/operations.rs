@@ -15,7 +15,7 @@ pub fn operations() -> String {
     let mut page = String::from("# Operations\n\n");
     page.push_str(NOTICE);
     page.push_str(
-        "\nEvery operation is an MCP tool at `/mcp`. A person's token gives access to those for people, an agent's \
+        "\nEvery operation is an MCP tool at `/mcp`, unless it says that it is only in [REST](rest.md). A person's token gives access to those for people, an agent's \
          token to those for agents; the command line and every other interface use the same operations. An answer is \
          the tool's `structuredContent`. Members that an answer may omit are marked *optional*; members with the type \
          *or null* are always present. [Errors](errors.md) and [resources](reference-resources.md) have their own \
@@ -53,6 +53,12 @@ fn describe(page: &mut String, operation: &OperationEntry, shapes: &mut Shapes) 
     let _ = writeln!(page, "- Effect: {effect}");
     let answer = kind_of(operation.response_shape(shapes.generator()).as_value());
     let _ = writeln!(page, "- Answer: {answer}");
+    let routes: Vec<String> =
+        operation.rest.iter().map(|route| format!("`{} {}`", route.method.as_str(), route.path)).collect();
+    let only = if operation.is_tool() { "" } else { ", and only there" };
+    if !routes.is_empty() {
+        let _ = writeln!(page, "- REST: {}{only}", routes.join(", "));
+    }
     let errors: Vec<String> = operation.all_errors().iter().map(|code| format!("`{code}`")).collect();
     let _ = writeln!(page, "- Errors: {}", errors.join(", "));
     let schema = operation.input_schema();

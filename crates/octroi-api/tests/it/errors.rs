@@ -61,6 +61,7 @@ fn numbers_stay() {
         (ErrorCode::RequestTooLarge, -32600, 413, 1),
         (ErrorCode::RequestTooSlow, -32600, 408, 1),
         (ErrorCode::TooManyConnections, -32954, 503, 1),
+        (ErrorCode::MethodNotAllowed, -32600, 405, 1),
     ] {
         let spec = code.spec();
         assert_eq!((spec.rpc, spec.http, spec.exit.code()), (rpc, http, exit), "{code}");

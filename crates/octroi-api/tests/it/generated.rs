@@ -17,3 +17,20 @@ fn the_reference_of_resources_is_fresh() {
 fn the_reference_of_errors_is_fresh() {
     expect_file!["../../../../docs/errors.md"].assert_eq(&reference::errors());
 }
+
+#[test]
+fn the_reference_of_rest_is_fresh() {
+    expect_file!["../../../../docs/reference-rest.md"].assert_eq(&reference::rest());
+}
+
+#[test]
+fn the_description_of_rest_is_fresh() {
+    let description = serde_json::to_string_pretty(&octroi_api::rest::openapi()).expect("JSON");
+    expect_file!["../../../../docs/octroi.openapi.json"].assert_eq(&format!("{description}\n"));
+}
+
+#[test]
+fn the_catalogue_of_messages_is_fresh() {
+    let catalogue = serde_json::to_string_pretty(&octroi_api::messages::catalogue()).expect("JSON");
+    expect_file!["../../../../docs/octroi.messages.json"].assert_eq(&format!("{catalogue}\n"));
+}

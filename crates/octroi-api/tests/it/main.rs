@@ -9,3 +9,4 @@ mod operations;
 mod requests;
 mod resources;
 mod responses;
+mod rest;

@@ -92,7 +92,10 @@ fn everything_that_can_be_done() {
         audit_verify
         audit_purge
         audit_report
+        calls_stats
 
+        tools_list_catalog
+        tools_call
         policy_propose
         policy_withdraw
         policy_check
@@ -131,6 +134,7 @@ fn whatever_changes_something_is_recorded() {
         servers_test server_changed
         servers_refresh server_changed
         config_reload config_reloaded
+        tools_call (as the call)
         tools_call (as the call)
         agents_decide_request approval_resolved
         agents_approve_request approval_resolved

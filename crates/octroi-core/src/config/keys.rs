@@ -171,6 +171,7 @@ impl Key {
 /// The whole file, in its canonical form.
 pub const ROOT: &[Key] = &[
     key("server", Kind::Table(SERVER), "", "How clients reach Octroi."),
+    key("rest", Kind::Table(REST), "", "The REST interface for scripts."),
     key("mcp", Kind::Table(MCP), "", "The MCP servers behind Octroi."),
     key("tokens", Kind::Tables(TOKEN), "", "Who may connect."),
     key("policy", Kind::Table(POLICY), "", "What is allowed, needs approval, or is denied."),
@@ -193,6 +194,14 @@ pub const ROOT: &[Key] = &[
 /// File shapes of other programs, recognized by their top-level keys.
 pub(super) const SHAPES: [&str; 6] =
     ["mcp_servers", "mcpServers", "mcpServer", "servers", "inputs", "$schema"];
+
+/// `[rest]`.
+pub const REST: &[Key] = &[key(
+    "enabled",
+    Kind::Flag,
+    "true",
+    "Answer requests at `/api`. Without it everything there is not found; MCP and the command line are not affected.",
+)];
 
 /// `[secrets]`.
 pub const SECRETS: &[Key] = &[key(

@@ -3,7 +3,7 @@
 use super::keys::governance::{
     AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, NOTIFY, PINS, POLICY, QUOTA,
 };
-use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, OVERRIDE, SECRETS, SERVER, TOKEN};
+use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, OVERRIDE, REST, SECRETS, SERVER, TOKEN};
 
 /// The tables, as Markdown.
 pub fn tables() -> String {
@@ -19,6 +19,7 @@ pub fn tables() -> String {
         ("`[approvals]`", APPROVALS),
         ("`[pins]`", PINS),
         ("`[notify]`", NOTIFY),
+        ("`[rest]`", REST),
         ("`[secrets]`", SECRETS),
         ("`[audit]`", AUDIT),
         ("`[[audit.handlers]]`", HANDLER),

@@ -26,6 +26,7 @@ pub(super) struct Root {
     pub(super) pins: Map,
     pub(super) notify: Map,
     pub(super) secrets: Map,
+    pub(super) rest: Map,
     pub(super) audit: Map,
     pub(super) quotas: Vec<Node>,
     pub(super) gates: Vec<Node>,
@@ -71,6 +72,7 @@ pub(super) fn read(root: &Node, log: &mut ProblemLog) -> Root {
                 log.error_with_hint(&member.origin, "unknown key `[[server]]`", SERVERS_HINT.to_owned());
             }
             "server" => found.server = table(member, log),
+            "rest" => found.rest = table(member, log),
             "mcp" => read_mcp(&table(member, log), &mut found, log),
             "mcp_servers" | "mcpServers" | "servers" => found.entries.extend(entries(member, log)),
             "mcpServer" => found.own.push(table(member, log)),

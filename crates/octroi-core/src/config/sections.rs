@@ -19,6 +19,7 @@ impl Context<'_> {
         let mut problems = Vec::new();
         let mut effective = EffectiveConfig::default();
         let server = one(self.server(&root.server, &root.own, listen), &mut effective.server, &mut problems);
+        let rest = one(self.rest(&root.rest), &mut effective.rest, &mut problems);
         let mcp = one(self.mcp(&root.mcp), &mut effective.mcp, &mut problems);
         let policy = one(self.policy(&root.policy), &mut effective.policy, &mut problems);
         let agents = all(self.agents(&root.agents, &effective.policy), &mut effective.agents, &mut problems);
@@ -36,6 +37,7 @@ impl Context<'_> {
         let inference = all(self.inference(&root.inference), &mut effective.inference, &mut problems);
         Config {
             server,
+            rest,
             mcp,
             servers: Vec::new(),
             tokens: TokenEntries::default(),

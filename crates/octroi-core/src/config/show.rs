@@ -41,6 +41,8 @@ pub struct EffectiveConfig {
     pub pins: Vec<Setting>,
     /// `[notify]`.
     pub notify: Vec<Setting>,
+    /// `[rest]`.
+    pub rest: Vec<Setting>,
     /// `[secrets]`.
     pub secrets: Vec<Setting>,
     /// `[audit]`.
@@ -72,6 +74,7 @@ impl EffectiveConfig {
         let mut text = String::new();
         let mut one = |head: &str, settings: &[Setting]| table(&mut text, head, settings, origins);
         one("[server]", &self.server);
+        one("[rest]", &self.rest);
         one("[mcp]", &self.mcp);
         self.servers.iter().for_each(|server| one("[[mcp.servers]]", server));
         self.tokens.iter().for_each(|token| one("[[tokens]]", token));
@@ -98,6 +101,7 @@ impl EffectiveConfig {
         audit.insert("handlers".to_owned(), json!(tables(&self.handlers)));
         json!({
             "server": object(&self.server, origins),
+            "rest": object(&self.rest, origins),
             "mcp": mcp,
             "tokens": tables(&self.tokens),
             "policy": object(&self.policy, origins),

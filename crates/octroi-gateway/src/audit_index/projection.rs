@@ -134,6 +134,7 @@ impl AuditIndex {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(BACK_OFF_MAX);
         }
+        self.recent.count(&records, self.context.clock.now_ms());
         self.projected.send_replace(follower.last());
         self.announce(&records);
         Some(page.len())

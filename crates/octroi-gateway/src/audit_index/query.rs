@@ -227,7 +227,7 @@ impl AuditIndex {
     }
 
     /// Waits a moment for the index; returns how many records it still lacks.
-    async fn await_table(&self, position: u64) -> u64 {
+    pub(super) async fn await_table(&self, position: u64) -> u64 {
         self.hurry.notify_one();
         let mut projected = self.projected.subscribe();
         let caught_up = projected.wait_for(|&projected| projected >= position);

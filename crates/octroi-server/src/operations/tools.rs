@@ -14,6 +14,7 @@ use octroi_core::{CanonicalId, OWN_NAME};
 use octroi_gateway::{RegisteredTool, ToolFilter};
 use serde_json::Value;
 
+use super::calls;
 use super::context::OperationContext;
 use super::servers;
 use super::shape::count;
@@ -30,26 +31,53 @@ pub(crate) async fn list(
     context: &OperationContext,
     request: CatalogRequest,
 ) -> Result<ToolCatalog, OperationError> {
+    let (filter, risk_level_max) = filter_of(context, request)?;
+    let mut tools = context.gateway.pools().tools(context.principal(), &filter);
+    tools.extend(MANAGEMENT_TOOLS.iter().filter(|own| filter.matches(&own.descriptor)).cloned());
+    tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
+    Ok(catalog(&tools, risk_level_max))
+}
+
+/// The tools that an agent sees. Which those are is the answer to its `tools/list`.
+pub(super) async fn list_own(
+    context: &OperationContext,
+    request: CatalogRequest,
+) -> Result<ToolCatalog, OperationError> {
+    let names = calls::own_names(context).await?;
+    let (filter, risk_level_max) = filter_of(context, request)?;
+    let mut tools = context.gateway.pools().tools(context.principal(), &filter);
+    tools.retain(|tool| names.contains(&tool.wire_name));
+    Ok(catalog(&tools, risk_level_max))
+}
+
+/// What is asked for, in the names of the caller's pool.
+fn filter_of(
+    context: &OperationContext,
+    request: CatalogRequest,
+) -> Result<(ToolFilter, Option<Risk>), OperationError> {
     let pools = context.gateway.pools();
-    let mut wanted = Vec::new();
+    let mut named = Vec::new();
     for name in &request.servers {
-        wanted.push(match pools.key_for(context.principal(), name) {
+        named.push(match pools.key_for(context.principal(), name) {
             Some(key) => key.to_string(),
             None if name == OWN_NAME => name.clone(),
             None => return Err(servers::unknown(context, name)),
         });
     }
     let filter = ToolFilter {
-        servers: wanted,
+        servers: named,
         sources: request.source_types.into_iter().map(|source| source.0).collect(),
         risks: request.risk_levels.into_iter().map(|risk| risk.0).collect(),
         side_effects: request.side_effect_tags,
     };
-    let mut tools = pools.tools(context.principal(), &filter);
-    tools.extend(MANAGEMENT_TOOLS.iter().filter(|own| filter.matches(&own.descriptor)).cloned());
-    tools.sort_by(|one, other| one.descriptor.id.as_str().cmp(other.descriptor.id.as_str()));
-    let tools: Vec<ToolSummary> = tools.iter().map(|tool| summary(tool, &definition(tool))).collect();
-    Ok(ToolCatalog { count: count(tools.len()), tools })
+    Ok((filter, request.risk_level_max.map(|risk| risk.0)))
+}
+
+fn catalog(tools: &[RegisteredTool], risk_max: Option<Risk>) -> ToolCatalog {
+    let is_low_enough = |tool: &&RegisteredTool| risk_max.is_none_or(|max| tool.descriptor.risk <= max);
+    let tools: Vec<ToolSummary> =
+        tools.iter().filter(is_low_enough).map(|tool| summary(tool, &definition(tool))).collect();
+    ToolCatalog { count: count(tools.len()), tools }
 }
 
 pub(super) async fn get(

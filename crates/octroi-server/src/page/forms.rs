@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use axum::http::{HeaderMap, HeaderValue, header};
 use octroi_api::operations::approvals::ApprovalDecision;
 
+use crate::percent;
+
 /// Longer reasons are cut.
 const REASON_MAX: usize = 2_000;
 
@@ -30,7 +32,7 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Form> {
     for pair in body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
         let at = pair.iter().position(|byte| *byte == b'=')?;
         // A repeated field would be ambiguous.
-        if fields.insert(decode(&pair[..at])?, decode(&pair[at + 1..])?).is_some() {
+        if fields.insert(percent::of_form(&pair[..at])?, percent::of_form(&pair[at + 1..])?).is_some() {
             return None;
         }
     }
@@ -54,24 +56,6 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Form> {
 /// The names of decisions in the table are the values of the buttons.
 fn decision(choice: &str) -> Option<ApprovalDecision> {
     serde_json::from_value(serde_json::Value::from(choice)).ok()
-}
-
-fn decode(text: &[u8]) -> Option<String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let [first, after @ ..] = rest {
-        rest = after;
-        match first {
-            b'+' => out.push(b' '),
-            b'%' => {
-                let (digits, after) = after.split_first_chunk::<2>()?;
-                out.extend(hex::decode(digits).ok()?);
-                rest = after;
-            }
-            byte => out.push(*byte),
-        }
-    }
-    String::from_utf8(out).ok()
 }
 
 /// Whether a form was sent by the page itself. Browsers say so in headers that no page can set; another

@@ -1,6 +1,7 @@
 //! The index of the audit log: purging, rewinding and counting.
 
 mod append;
+mod calls;
 mod chunk;
 mod filling;
 mod known;

@@ -1,7 +1,11 @@
 //! The queryable index of the audit log.
 
+use octroi_core::audit::CallSums;
+
 use super::{Engine, Store};
-use crate::audit::{AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, KnownLog};
+use crate::audit::{
+    AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, CallFilter, CallsOfTool, KnownLog,
+};
 use crate::error::StoreError;
 
 impl Store {
@@ -89,6 +93,29 @@ impl Store {
     pub async fn audit_counts(&self, since_ms: i64, n_max: u32) -> Result<Vec<AuditCount>, StoreError> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.audit_counts(since_ms, n_max).await,
+        }
+    }
+
+    /// How the calls of a period went, by agent and tool, the most frequent first. The period consists of the spans
+    /// of ten minutes that it touches.
+    pub async fn calls_by_tool(
+        &self,
+        filter: &CallFilter,
+        n_max: u32,
+    ) -> Result<Vec<CallsOfTool>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.calls_by_tool(filter, n_max).await,
+        }
+    }
+
+    /// How the calls of a period went, by steps of this many spans: the beginning of each step with calls, and sums.
+    pub async fn calls_by_time(
+        &self,
+        filter: &CallFilter,
+        n_spans: u32,
+    ) -> Result<Vec<(i64, CallSums)>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.calls_by_time(filter, n_spans).await,
         }
     }
 }

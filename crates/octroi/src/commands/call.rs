@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use octroi_api::operations::approvals::{Approval, ApprovalRequest, ApprovalsGet};
 use octroi_api::operations::tools::{
-    CallOutcome, CallRequest, CallResponse, ToolRequest, ToolsCall, ToolsGet,
+    CallOutcome, CallRequest, CallResponse, ToolRequest, ToolResult, ToolsCall, ToolsGet,
 };
-use octroi_api::{ApiError, ErrorCode, Exit};
+use octroi_api::{ErrorCode, Exit};
 use octroi_core::approval::ApprovalState;
 use serde_json::{Map, Value, json};
 
@@ -37,14 +37,19 @@ pub(super) async fn run(options: &CallTool) -> Result<(), Failure> {
                 message: Some(message),
                 reasons: Vec::new(),
                 expires: None,
+                hint: None,
                 ..response
             },
         };
     }
     if options.target.json {
         printer::json(&response);
-    } else if let Some(result) = &response.result {
-        for line in result_lines(result) {
+    } else if response.result.is_some() {
+        let lines = answer_lines(&response.told);
+        if lines.is_empty() {
+            printer::say("the tool answered with nothing");
+        }
+        for line in lines {
             printer::data(&line);
         }
     }
@@ -184,36 +189,18 @@ fn denied(response: &CallResponse, message: &str) -> Failure {
     Failure { message, hint: Some(hint), exit: Exit::Denied, ..failure }
 }
 
-/// The gateway's error in a response, if it is one. Errors of servers have other codes.
+/// The gateway's error in a response, if it is one.
 fn gateway_failure(response: &CallResponse) -> Option<Failure> {
-    let mut error = response.error.clone()?;
-    error.insert("message".to_owned(), json!(response.message.as_deref().unwrap_or_default()));
-    serde_json::from_value::<ApiError>(Value::Object(error)).ok().map(Into::into)
+    response.failure().map(Into::into)
 }
 
-/// The result of a tool, block by block.
-fn result_lines(result: &Map<String, Value>) -> Vec<String> {
-    let content = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let structured = result.get("structuredContent").filter(|value| !value.is_null());
-    match structured {
-        Some(structured) if content.is_empty() => vec![visible(&structured.to_string())],
-        _ => content.iter().flat_map(block_lines).collect(),
+/// What a tool answered, as text; what has none, as JSON.
+fn answer_lines(told: &ToolResult) -> Vec<String> {
+    let structured = || Some(&told.payload).filter(|payload| payload.is_object() || payload.is_array());
+    match structured() {
+        Some(structured) if told.text.is_empty() => vec![visible(&structured.to_string())],
+        _ => told.text.lines().map(visible).collect(),
     }
-}
-
-fn block_lines(block: &Value) -> Vec<String> {
-    match block.get("text").and_then(Value::as_str) {
-        Some(text) => text.lines().map(visible).collect(),
-        None => vec![format!("[{}]", visible(&describe_block(block)))],
-    }
-}
-
-/// One line about a block that is not text.
-fn describe_block(block: &Value) -> String {
-    let text = |pointer: &str| block.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-    let size = text("/data").map(|data| format!("{} bytes in base64", data.len()));
-    let parts = [text("/type"), text("/mimeType"), text("/uri").or_else(|| text("/resource/uri")), size];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod run;
 mod secrets;
 mod servers;
 mod start;
+mod stats;
 mod stdio;
 mod tools;
 mod up;
@@ -51,6 +52,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Call(options) => call::run(&options).await,
         Command::Calls(options) => activity::calls(&options).await,
         Command::Clients(target) => activity::clients(&target).await,
+        Command::Stats(options) => stats::run(&options).await,
         Command::Enable(server) => servers::toggle(&server, true).await,
         Command::Disable(server) => servers::toggle(&server, false).await,
         Command::Audit(command) => audit::run(command).await,

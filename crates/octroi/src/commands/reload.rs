@@ -108,6 +108,7 @@ impl Reloader {
             origins: settings.server.allowed_origins,
             admin_token: settings.server.admin_token,
             trusted_proxies: settings.server.trusted_proxies,
+            is_rest_enabled: settings.rest.is_enabled,
         };
         self.access(gateway).replace(&rules);
         gateway.identity().set_entries(settings.tokens);

@@ -28,6 +28,7 @@ async fn list(options: &Tools) -> Result<(), Failure> {
         servers: options.servers.clone(),
         source_types: sources.iter().copied().map(Into::into).collect(),
         risk_levels: options.risks.iter().copied().map(Into::into).collect(),
+        risk_level_max: None,
         side_effect_tags: options.effects.clone(),
     };
     let tools = Client::find(&options.target)?.call::<ToolsListCatalog>(&request).await?.tools;

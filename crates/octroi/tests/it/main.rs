@@ -63,6 +63,7 @@ mod processes;
 mod registry;
 mod reload;
 mod requests;
+mod rest;
 mod restarted_servers;
 mod revoked;
 mod roots;

@@ -6,7 +6,7 @@ use super::fields::{FieldMerger, ask, at_most, harmless, narrows};
 use crate::agent::Profile;
 use crate::config::{
     ApprovalsSection, AuditSection, AutoReload, ClientLimits, Durability, KeptResults, McpSection,
-    NotifySection, PinsSection, PolicySection, SecretsSection, ServerSection, WrongTokenLimits,
+    NotifySection, PinsSection, PolicySection, RestSection, SecretsSection, ServerSection, WrongTokenLimits,
 };
 use crate::pin::{NewTools, PinPolicy};
 
@@ -192,6 +192,11 @@ pub(super) fn notify(fields: &mut FieldMerger<'_>, kept: &mut NotifySection, new
     fields.field(&["desktop"], &mut kept.desktop, desktop, harmless);
     fields.field(&["every"], &mut kept.every, every, harmless);
     fields.field(&["timeout"], &mut kept.timeout, timeout, harmless);
+}
+
+pub(super) fn rest(fields: &mut FieldMerger<'_>, kept: &mut RestSection, new: &RestSection) {
+    let RestSection { is_enabled } = new;
+    fields.field(&["enabled"], &mut kept.is_enabled, is_enabled, |_, after| !*after);
 }
 
 pub(super) fn secrets(fields: &mut FieldMerger<'_>, kept: &mut SecretsSection, new: &SecretsSection) {

@@ -94,6 +94,7 @@ impl Sqlite {
             self.mark_block(&mut transaction, *block, added).await?;
         }
         self.count(&mut transaction, &blocks).await?;
+        self.count_calls(&mut transaction, records).await?;
         sqlx::query(SAVE_LAST)
             .bind(node)
             .bind(last.seq.cast_signed())

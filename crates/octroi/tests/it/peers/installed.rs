@@ -18,14 +18,29 @@ pub(crate) struct Installed {
     environments: PathBuf,
 }
 
+/// The directory of all virtual environments.
+fn environments() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory");
+    std::env::var_os("OCTROI_PEERS_VENVS").map_or_else(|| target.join("peers"), PathBuf::from)
+}
+
+/// A program of a virtual environment.
+pub(crate) fn program(environment: &str, name: &str) -> PathBuf {
+    let program = environments().join(environment).join("bin").join(name);
+    assert!(
+        program.exists(),
+        "{} is not there; run `cargo xtask test`, which installs it",
+        program.display()
+    );
+    program
+}
+
 impl Installed {
     /// Looks for every package, and fails where one is missing.
     pub(crate) fn find() -> Self {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory");
         let installed = Self {
             peers: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/peers"),
-            environments: std::env::var_os("OCTROI_PEERS_VENVS")
-                .map_or_else(|| target.join("peers"), PathBuf::from),
+            environments: environments(),
         };
         let node_modules = installed.node().join("node_modules");
         for needed in [
