@@ -10,6 +10,7 @@ use http::{StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use octroi_core::Clock;
 use octroi_gateway::{Movable, View};
 
 use crate::access::Access;
@@ -51,6 +52,10 @@ impl Front {
     /// Who may connect.
     pub(crate) fn access(&self) -> &Arc<Access> {
         &self.endpoint.access
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        self.endpoint.gateway.clock()
     }
 
     /// The certificate for clients, if they are served over TLS.

@@ -27,6 +27,8 @@ use crate::access::Access;
 use crate::connection::{Connection, WatchedStream};
 use crate::connections::{Connections, OpenConnection, Peer};
 use crate::front::Front;
+use crate::tls::Tls;
+use crate::turns::Turns;
 
 /// Accepted connections that may wait for their thread.
 const WAITING: usize = 64;
@@ -75,8 +77,13 @@ impl Workers {
         for number in 0..n {
             let (entry, connections) = mpsc::channel(WAITING);
             let (done, served) = oneshot::channel();
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let worker = Worker { connections, front: front.clone(), closing: closing.clone() };
+            let turns = Turns::new(front.clock().clone());
+            let forgiving = Arc::clone(&turns);
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .on_thread_park(move || forgiving.forgive())
+                .build()?;
+            let worker = Worker { connections, front: front.clone(), closing: closing.clone(), turns };
             let stopping = workers.stopping.clone();
             let name = format!("worker-{number}");
             let heartbeat = heartbeats.add(&name);
@@ -184,13 +191,16 @@ struct Worker {
     connections: mpsc::Receiver<Accepted>,
     front: Front,
     closing: CancellationToken,
+    turns: Arc<Turns>,
 }
 
 impl Worker {
     /// Serves connections until `closing`, then until each has answered what it was asked.
     async fn serve(self) {
-        let Self { mut connections, front, closing } = self;
+        let Self { mut connections, front, closing, turns } = self;
         let (open, shutdown) = (BackgroundTasks::new(Handle::current()), Arc::<GracefulShutdown>::default());
+        // Ends with the runtime: connections need it until they end.
+        drop(BackgroundTasks::new(Handle::current()).spawn("turns", Arc::clone(&turns).keep_rounds()));
         loop {
             let stream = tokio::select! {
                 biased;
@@ -200,7 +210,7 @@ impl Worker {
             match stream.map(|(stream, accepted)| (TcpStream::from_std(stream), accepted)) {
                 Some((Ok(stream), accepted)) => drop(open.spawn(
                     "connection",
-                    serve_connection(stream, accepted, front.clone(), Arc::clone(&shutdown)),
+                    serve_connection(stream, accepted, front.clone(), Arc::clone(&shutdown), Arc::clone(&turns)),
                 )),
                 Some((Err(error), _)) => tracing::warn!(%error, "a connection could not be served"),
                 // The listener is closed; open connections continue.
@@ -242,23 +252,35 @@ async fn serve_connection(
     open: OpenConnection,
     front: Front,
     shutdown: Arc<GracefulShutdown>,
+    turns: Arc<Turns>,
 ) {
     let state = Arc::clone(&open.connection);
-    match front.tls() {
-        None => converse(stream, &state, front, &shutdown).await,
-        Some(tls) => {
-            let accepted = tokio::select! {
-                biased;
-                () = shutdown.requested() => None,
-                accepted = tls.accept(stream, &state) => accepted,
-            };
-            if let Some(stream) = accepted {
-                // Boxed, so that it does not make the connections without TLS large.
-                Box::pin(converse(stream, &state, front.clone(), &shutdown)).await;
-            }
+    let served = async {
+        match front.tls() {
+            None => converse(stream, &state, front, &shutdown).await,
+            // Boxed, so that it does not make the connections without TLS large.
+            Some(tls) => Box::pin(converse_over_tls(&tls, stream, &state, front, &shutdown)).await,
         }
-    }
+    };
+    turns.take(|| state.turn_key(), served).await;
     drop(open);
+}
+
+async fn converse_over_tls(
+    tls: &Tls,
+    stream: TcpStream,
+    state: &Arc<Connection>,
+    front: Front,
+    shutdown: &GracefulShutdown,
+) {
+    let accepted = tokio::select! {
+        biased;
+        () = shutdown.requested() => None,
+        accepted = tls.accept(stream, state) => accepted,
+    };
+    if let Some(stream) = accepted {
+        converse(stream, state, front, shutdown).await;
+    }
 }
 
 async fn converse(
