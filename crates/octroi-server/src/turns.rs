@@ -99,21 +99,27 @@ impl Turns {
         Arc::new(Self { clock, state: Mutex::default(), rounds: AtomicWaker::new() })
     }
 
-    /// Runs a future in turn with others. `key` says who it works for now.
-    pub(crate) async fn take<F: Future>(self: Arc<Self>, key: impl Fn() -> TurnKey, future: F) -> F::Output {
+    /// Runs a future in turn with others, which know of it at once. `key` says who it works for now.
+    pub(crate) fn take<F: Future>(
+        self: Arc<Self>,
+        key: impl Fn() -> TurnKey,
+        future: F,
+    ) -> impl Future<Output = F::Output> {
         let mut member = Member::new(self, key());
-        let mut future = pin!(future);
-        poll_fn(|context| {
-            let Some(is_alone) = member.begin(key(), context) else { return Poll::Pending };
-            if is_alone {
-                return future.as_mut().poll(context);
-            }
-            let begun = member.turns.clock.instant();
-            let polled = future.as_mut().poll(context);
-            member.end(key(), member.turns.clock.instant().saturating_duration_since(begun));
-            polled
-        })
-        .await
+        async move {
+            let mut future = pin!(future);
+            poll_fn(|context| {
+                let Some(is_alone) = member.begin(key(), context) else { return Poll::Pending };
+                if is_alone {
+                    return future.as_mut().poll(context);
+                }
+                let begun = member.turns.clock.instant();
+                let polled = future.as_mut().poll(context);
+                member.end(key(), member.turns.clock.instant().saturating_duration_since(begun));
+                polled
+            })
+            .await
+        }
     }
 
     /// To be called when nothing is ready any more: what was used until now kept nobody waiting.

@@ -27,7 +27,6 @@ use crate::access::Access;
 use crate::connection::{Connection, WatchedStream};
 use crate::connections::{Connections, OpenConnection, Peer};
 use crate::front::Front;
-use crate::tls::Tls;
 use crate::turns::Turns;
 
 /// Accepted connections that may wait for their thread.
@@ -208,10 +207,11 @@ impl Worker {
                 stream = connections.recv() => stream,
             };
             match stream.map(|(stream, accepted)| (TcpStream::from_std(stream), accepted)) {
-                Some((Ok(stream), accepted)) => drop(open.spawn(
-                    "connection",
-                    serve_connection(stream, accepted, front.clone(), Arc::clone(&shutdown), Arc::clone(&turns)),
-                )),
+                Some((Ok(stream), accepted)) => {
+                    let state = Arc::clone(&accepted.connection);
+                    let served = serve_connection(stream, accepted, front.clone(), Arc::clone(&shutdown));
+                    drop(open.spawn("connection", Arc::clone(&turns).take(move || state.turn_key(), served)));
+                }
                 Some((Err(error), _)) => tracing::warn!(%error, "a connection could not be served"),
                 // The listener is closed; open connections continue.
                 None => closing.cancelled().await,
@@ -252,35 +252,23 @@ async fn serve_connection(
     open: OpenConnection,
     front: Front,
     shutdown: Arc<GracefulShutdown>,
-    turns: Arc<Turns>,
 ) {
     let state = Arc::clone(&open.connection);
-    let served = async {
-        match front.tls() {
-            None => converse(stream, &state, front, &shutdown).await,
-            // Boxed, so that it does not make the connections without TLS large.
-            Some(tls) => Box::pin(converse_over_tls(&tls, stream, &state, front, &shutdown)).await,
+    match front.tls() {
+        None => converse(stream, &state, front, &shutdown).await,
+        Some(tls) => {
+            let accepted = tokio::select! {
+                biased;
+                () = shutdown.requested() => None,
+                accepted = tls.accept(stream, &state) => accepted,
+            };
+            if let Some(stream) = accepted {
+                // Boxed, so that it does not make the connections without TLS large.
+                Box::pin(converse(stream, &state, front.clone(), &shutdown)).await;
+            }
         }
-    };
-    turns.take(|| state.turn_key(), served).await;
-    drop(open);
-}
-
-async fn converse_over_tls(
-    tls: &Tls,
-    stream: TcpStream,
-    state: &Arc<Connection>,
-    front: Front,
-    shutdown: &GracefulShutdown,
-) {
-    let accepted = tokio::select! {
-        biased;
-        () = shutdown.requested() => None,
-        accepted = tls.accept(stream, state) => accepted,
-    };
-    if let Some(stream) = accepted {
-        converse(stream, state, front, shutdown).await;
     }
+    drop(open);
 }
 
 async fn converse(
