@@ -58,8 +58,8 @@ impl Case {
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-        let _entered = self.runtime.enter();
-        BackgroundTasks::new(Handle::current()).spawn("test", task)
+        // From within, where connections are spawned: what comes from outside has a queue of its own.
+        self.runtime.block_on(async { BackgroundTasks::new(Handle::current()).spawn("test", task) })
     }
 
     fn keep_rounds(&self) {
@@ -178,7 +178,7 @@ fn what_kept_nobody_waiting_is_forgiven() {
     drop(second);
     // The queue is given up.
     case.turns.begin_round();
-    case.runtime.block_on(tokio::time::sleep(Duration::from_millis(1)));
+    case.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(1)).await });
     assert_eq!(first.begin(TurnKey(1), &context), Some(false), "there was nothing to do");
 }
 
