@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::coarse_clock::CoarseClock;
 use crate::held_bytes::HeldBytes;
+use crate::turns::TurnKey;
 
 /// How long a connection may take to end by itself once it must.
 const END_PATIENCE: Duration = Duration::from_secs(2);
@@ -79,6 +80,8 @@ pub(crate) struct Connection {
     pub(crate) is_reserved: bool,
     /// Whether a valid token was sent on it.
     pub(crate) is_authenticated: AtomicBool,
+    /// Who its work is done for, see [`Turns`](crate::turns::Turns).
+    turn_key: AtomicU64,
     /// What is held for its token, once it is known.
     pub(crate) held: OnceLock<Arc<HeldBytes>>,
     clock: Arc<CoarseClock>,
@@ -99,6 +102,7 @@ impl Connection {
             address,
             is_reserved,
             is_authenticated: AtomicBool::new(false),
+            turn_key: AtomicU64::new(number),
             held: OnceLock::new(),
             clock: Arc::clone(clock),
             phase: AtomicU64::new(0),
@@ -111,6 +115,15 @@ impl Connection {
         // A client that sends nothing at all is as slow as one that sends its headers slowly.
         connection.enter(Phase::Head);
         connection
+    }
+
+    /// Who its work is done for now.
+    pub(crate) fn turn_key(&self) -> TurnKey {
+        TurnKey(self.turn_key.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn work_for(&self, key: TurnKey) {
+        self.turn_key.store(key.0, Ordering::Relaxed);
     }
 
     /// Begins a phase.

@@ -1,18 +1,21 @@
 //! All connections of clients: how many there are, and which make room for others.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use octroi_core::config::ClientLimits;
+use octroi_core::network::counted_as;
 use octroi_core::{Clock, Principal};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::coarse_clock::CoarseClock;
 use crate::connection::{Connection, Ending};
+use crate::turns::TurnKey;
 
 /// How often connections are looked at.
 pub(crate) const SWEEP_EVERY: Duration = Duration::from_millis(500);
@@ -24,6 +27,8 @@ const CROWDED_PACE: Duration = Duration::from_micros(500);
 pub(crate) struct Connections {
     limits: ClientLimits,
     clock: Arc<CoarseClock>,
+    /// Makes the numbers under which principals and addresses take turns; nobody can choose names with the same one.
+    hasher: RandomState,
     state: Mutex<ConnectionCounts>,
 }
 
@@ -69,7 +74,8 @@ pub(crate) enum Crowded {
 
 impl Connections {
     pub(crate) fn new(limits: ClientLimits, clock: Clock) -> Arc<Self> {
-        Arc::new(Self { limits, clock: CoarseClock::new(clock), state: Mutex::default() })
+        let clock = CoarseClock::new(clock);
+        Arc::new(Self { limits, clock, hasher: RandomState::new(), state: Mutex::default() })
     }
 
     /// Counts a new connection. Returns how long to wait for the next one, while they come too quickly.
@@ -83,6 +89,7 @@ impl Connections {
         let is_reserved = is_beyond || open.len() >= self.limits.connections - self.limits.reserved;
         *next += 1;
         let connection = Arc::new(Connection::new(*next, address, is_reserved, &self.clock));
+        connection.work_for(TurnKey(self.hasher.hash_one(counted_as(address))));
         open.insert(*next, Arc::clone(&connection));
         // One that has proved nothing yet makes room for the next.
         let is_crowded = new.len() >= self.limits.unauthenticated || open.len() > self.limits.connections;
@@ -96,6 +103,7 @@ impl Connections {
 
     /// Accepts a valid token on a connection. The first one of a connection counts.
     pub(crate) fn authenticate(&self, connection: &Connection, principal: &Principal) -> Result<(), Crowded> {
+        connection.work_for(TurnKey(self.hasher.hash_one((principal.is_person(), principal.id()))));
         if connection.is_reserved && !principal.is_person() {
             return Err(Crowded::Reserved);
         }

@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use octroi_api::rest::PREFIX;
+use octroi_core::Clock;
 use octroi_gateway::{Movable, View};
 
 use crate::access::Access;
@@ -56,6 +57,10 @@ impl Front {
     /// Who may connect.
     pub(crate) fn access(&self) -> &Arc<Access> {
         &self.endpoint.access
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        self.endpoint.gateway.clock()
     }
 
     /// The certificate for clients, if they are served over TLS.

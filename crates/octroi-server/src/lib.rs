@@ -50,6 +50,7 @@ mod subscription_limits;
 mod tickets;
 mod tls;
 mod tracked_body;
+mod turns;
 mod workers;
 
 pub use access::{Access, AccessSettings};

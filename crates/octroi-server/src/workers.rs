@@ -27,6 +27,7 @@ use crate::access::Access;
 use crate::connection::{Connection, WatchedStream};
 use crate::connections::{Connections, OpenConnection, Peer};
 use crate::front::Front;
+use crate::turns::Turns;
 
 /// Accepted connections that may wait for their thread.
 const WAITING: usize = 64;
@@ -75,8 +76,13 @@ impl Workers {
         for number in 0..n {
             let (entry, connections) = mpsc::channel(WAITING);
             let (done, served) = oneshot::channel();
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let worker = Worker { connections, front: front.clone(), closing: closing.clone() };
+            let turns = Turns::new(front.clock().clone());
+            let forgiving = Arc::clone(&turns);
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .on_thread_park(move || forgiving.forgive())
+                .build()?;
+            let worker = Worker { connections, front: front.clone(), closing: closing.clone(), turns };
             let stopping = workers.stopping.clone();
             let name = format!("worker-{number}");
             let heartbeat = heartbeats.add(&name);
@@ -184,13 +190,16 @@ struct Worker {
     connections: mpsc::Receiver<Accepted>,
     front: Front,
     closing: CancellationToken,
+    turns: Arc<Turns>,
 }
 
 impl Worker {
     /// Serves connections until `closing`, then until each has answered what it was asked.
     async fn serve(self) {
-        let Self { mut connections, front, closing } = self;
+        let Self { mut connections, front, closing, turns } = self;
         let (open, shutdown) = (BackgroundTasks::new(Handle::current()), Arc::<GracefulShutdown>::default());
+        // Ends with the runtime: connections need it until they end.
+        drop(BackgroundTasks::new(Handle::current()).spawn("turns", Arc::clone(&turns).keep_rounds()));
         loop {
             let stream = tokio::select! {
                 biased;
@@ -198,10 +207,11 @@ impl Worker {
                 stream = connections.recv() => stream,
             };
             match stream.map(|(stream, accepted)| (TcpStream::from_std(stream), accepted)) {
-                Some((Ok(stream), accepted)) => drop(open.spawn(
-                    "connection",
-                    serve_connection(stream, accepted, front.clone(), Arc::clone(&shutdown)),
-                )),
+                Some((Ok(stream), accepted)) => {
+                    let state = Arc::clone(&accepted.connection);
+                    let served = serve_connection(stream, accepted, front.clone(), Arc::clone(&shutdown));
+                    drop(open.spawn("connection", Arc::clone(&turns).take(move || state.turn_key(), served)));
+                }
                 Some((Err(error), _)) => tracing::warn!(%error, "a connection could not be served"),
                 // The listener is closed; open connections continue.
                 None => closing.cancelled().await,

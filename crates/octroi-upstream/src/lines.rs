@@ -16,6 +16,9 @@ pub(crate) enum Line {
 
 /// How much of either end of a line beyond the limit is kept, if nothing else is said.
 const KEPT: usize = 512;
+const BUFFER: usize = 8 << 10;
+/// The memory of longer lines is not used for the lines after them.
+const LINE_SHARED_MAX: usize = 64 << 10;
 
 /// Splits a stream into lines without ever holding more than the limit.
 pub(crate) struct Lines<R> {
@@ -35,8 +38,7 @@ struct Overflow {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) fn new(reader: R, limit: usize) -> Self {
-        let buffer = BytesMut::with_capacity(8 << 10);
-        Self { reader, buffer, scanned: 0, limit, kept: KEPT, overflow: None }
+        Self { reader, buffer: fresh(&[]), scanned: 0, limit, kept: KEPT, overflow: None }
     }
 
     /// Keeps so much of the start of a line beyond the limit; not more than the limit.
@@ -50,6 +52,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if let Some(offset) = memchr(b'\n', &self.buffer[self.scanned..]) {
                 let mut line = self.buffer.split_to(self.scanned + offset + 1);
                 self.scanned = 0;
+                // What follows lies behind the line in the same memory, and would keep all of it.
+                if line.len() > LINE_SHARED_MAX {
+                    self.buffer = fresh(&self.buffer);
+                }
                 line.truncate(line.len() - 1);
                 return Ok(Some(match self.overflow.take() {
                     None if line.len() > self.limit => too_long(&line, self.kept),
@@ -72,7 +78,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                         overflow.keep(&part);
                         self.overflow = Some(overflow);
                         // The buffer grew to the limit; give the memory back.
-                        self.buffer = BytesMut::with_capacity(8 << 10);
+                        self.buffer = fresh(&[]);
                     }
                 }
             }
@@ -82,6 +88,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
         }
     }
+}
+
+/// A buffer of its own that holds this.
+fn fresh(held: &[u8]) -> BytesMut {
+    let mut buffer = BytesMut::with_capacity(held.len().max(BUFFER));
+    buffer.extend_from_slice(held);
+    buffer
 }
 
 impl Overflow {
@@ -131,6 +144,22 @@ mod tests {
         let expected: Vec<_> =
             [&b"{}"[..], b"", b"abc\r"].map(|line| Line::Whole(Bytes::from_static(line))).into();
         assert_eq!(found, expected);
+    }
+
+    #[tokio::test]
+    async fn a_long_line_leaves_its_memory_to_its_reader() {
+        let text = format!("{}\nok\n{}\nok\n", "a".repeat(3 << 20), "b".repeat(LINE_SHARED_MAX + 1));
+        let mut lines = Lines::new(text.as_bytes(), 4 << 20);
+        let mut n_lines = 0;
+        while let Some(line) = lines.next().await.unwrap() {
+            let Line::Whole(line) = line else { panic!("{line:?}") };
+            n_lines += 1;
+            if line.len() > LINE_SHARED_MAX {
+                assert!(lines.buffer.capacity() < 2 * LINE_SHARED_MAX, "{}", lines.buffer.capacity());
+                assert!(line.is_unique(), "nothing else keeps it");
+            }
+        }
+        assert_eq!(n_lines, 4);
     }
 
     #[tokio::test]

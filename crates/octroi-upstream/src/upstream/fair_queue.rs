@@ -2,7 +2,8 @@
 //!
 //! Free slots go to whoever asks. While none is free, the waiting principals take turns, so that a flood of
 //! one delays its own calls and not those of others. A full queue drops the newest call of whoever waits
-//! most. Once a second principal has called, none may hold every slot.
+//! most. Once a second principal has called, each may hold a part of the slots that the others leave, so that the
+//! next one finds a slot even if two or three of them make calls that take long.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Of so many slots, one is kept for another principal.
+/// Of so many slots that the others leave, a principal leaves one.
 const SLOTS_PER_RESERVED: usize = 5;
 /// A principal that did not call for this time needs no slot kept.
 const RECENT: Duration = Duration::from_hours(1);
@@ -73,7 +74,7 @@ impl FairQueue {
         let index = state.turn_of(principal, now);
         if state.n_running < self.n_slots
             && state.principals[index].waiting.is_empty()
-            && state.principals[index].n_running < self.most(&state)
+            && state.principals[index].n_running < self.most(&state, &state.principals[index])
         {
             state.n_running += 1;
             state.principals[index].n_running += 1;
@@ -104,12 +105,14 @@ impl FairQueue {
         state.n_waiting = n_waiting;
     }
 
-    /// How many slots one principal may hold.
-    fn most(&self, state: &QueueState) -> usize {
+    /// How many slots a principal may hold.
+    fn most(&self, state: &QueueState, turn: &Turn) -> usize {
         if state.principals.len() < 2 {
             return self.n_slots;
         }
-        (self.n_slots - self.n_slots.div_ceil(SLOTS_PER_RESERVED)).max(1)
+        let n_of_others = state.n_running.saturating_sub(turn.n_running);
+        let n_left = self.n_slots.saturating_sub(n_of_others);
+        (n_left - n_left.div_ceil(SLOTS_PER_RESERVED)).max(1)
     }
 
     fn slot(self: &Arc<Self>, principal: &Arc<str>) -> QueueSlot {
@@ -124,8 +127,7 @@ impl FairQueue {
             turn.n_running = turn.n_running.saturating_sub(1);
         }
         while state.n_waiting > 0 && state.n_running < self.n_slots {
-            let most = self.most(&state);
-            let is_next = |turn: &Turn| !turn.waiting.is_empty() && turn.n_running < most;
+            let is_next = |turn: &Turn| !turn.waiting.is_empty() && turn.n_running < self.most(&state, turn);
             let Some(index) = state.principals.iter().position(is_next) else {
                 return;
             };

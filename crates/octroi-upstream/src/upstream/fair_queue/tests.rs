@@ -72,6 +72,20 @@ fn no_principal_holds_every_slot_once_there_is_another() {
 }
 
 #[test]
+fn long_calls_of_two_leave_a_slot_to_a_third() {
+    let queue = FairQueue::new(10, 100);
+    drop(free(enter(&queue, "quiet")));
+    let mut many: Vec<_> = (0..8).map(|_| free(enter(&queue, "many"))).collect();
+    let _second = free(enter(&queue, "second"));
+    let mut waits = waiting(enter(&queue, "second"));
+    drop(free(enter(&queue, "quiet")));
+    // What is free is not kept from anybody: it is a part of more.
+    many.truncate(7);
+    assert!(waits.try_recv().is_ok());
+    let _quiet = free(enter(&queue, "quiet"));
+}
+
+#[test]
 fn a_caller_that_gave_up_takes_no_slot_and_no_place() {
     let queue = FairQueue::new(1, 1);
     let running = free(enter(&queue, "a"));
