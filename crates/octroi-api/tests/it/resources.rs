@@ -167,7 +167,7 @@ fn any_uri() -> impl Strategy<Value = ResourceUri> {
         Just(ResourceUri::Attention),
         Just(ResourceUri::Clients),
         Just(ResourceUri::Gateway),
-        name.prop_map(|name| ResourceUri::ServerLogs(server(&name))),
+        name.clone().prop_map(|name| ResourceUri::ServerLogs(server(&name))),
         name.prop_map(|name| ResourceUri::Server(server(&name))),
         (agent, id).prop_map(|(agent, id)| ResourceUri::AgentApproval { agent, id }),
         agent.prop_map(ResourceUri::AgentPendingApprovals),
