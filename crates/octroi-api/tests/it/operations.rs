@@ -36,21 +36,33 @@ fn everything_that_can_be_done() {
         servers_refresh
         servers_logs
         health_check_all
+        gateway_status
+        quotas_list
         config_reload
+        config_show
         tools_list_catalog
         tools_get
         tools_call
+        attention_list
+        calls_list
+        calls_get
+        clients_list
         agents_decide_request
         agents_approve_request
         agents_deny_request
         approvals_list
         approvals_get
         approvals_reveal
+        approvals_context
+        approvals_check_arguments
+        approvals_decide_many
+        approvals_forget_rule
         pins_list
         pins_accept
         pins_reject
         pins_forget
         pins_lock
+        pins_history
         agents_list
         agents_get
         agents_create
@@ -77,6 +89,7 @@ fn everything_that_can_be_done() {
         policy_set_floor
         policy_show
         policy_history
+        policy_rollback
         policy_check
         policy_test
         policy_why
@@ -92,6 +105,8 @@ fn everything_that_can_be_done() {
         audit_verify
         audit_purge
         audit_report
+        audit_prove
+        audit_export
         calls_stats
 
         tools_list_catalog
@@ -140,6 +155,8 @@ fn whatever_changes_something_is_recorded() {
         agents_approve_request approval_resolved
         agents_deny_request approval_resolved
         approvals_reveal argument_revealed
+        approvals_decide_many approval_resolved
+        approvals_forget_rule policy_changed
         pins_accept pin_changed
         pins_reject pin_changed
         pins_forget pin_changed
@@ -162,6 +179,7 @@ fn whatever_changes_something_is_recorded() {
         agents_set_policy policy_changed
         policy_set_global policy_changed
         policy_set_floor policy_changed
+        policy_rollback policy_changed
         agents_approve_proposal proposal_resolved
         agents_reject_proposal proposal_resolved
         policy_propose proposal_created
