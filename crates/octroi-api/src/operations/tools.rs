@@ -128,7 +128,7 @@ impl Operation for ToolsListOwn {
     const DESCRIPTION: &'static str = "The tools that you may see, with their risk and side effects.";
     const ACCESS: Access = Access::OwnAgent;
     const EFFECT: Effect = Effect::Reads;
-    const ERRORS: &'static [ErrorCode] = &[];
+    const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];
     const REST: &'static [Route] = &[Route::get(PATH).query(QUERY)];
     const IS_TOOL: bool = false;
 

@@ -63,20 +63,48 @@ fn tools() {
         "input_schema": {"type": "object"}, "output_schema": null, "annotations": null,
     }));
     let (agent, tool) = (json!("coder"), json!("files.read"));
+    let told = |success: bool, payload: Value, text: &str| {
+        json!({
+            "success": success, "payload": payload, "text": text, "started_at_ms": 5, "completed_at_ms": 8,
+            "duration_ms": 3,
+        })
+    };
+    let outcome =
+        |outcome: &str, told: Value, others: Value| with(with(json!({"outcome": outcome}), told), others);
     for answer in [
-        json!({"outcome": "completed", "result": {"content": []}, "agent": agent, "tool": tool}),
-        json!({"outcome": "tool_error", "result": {"content": [], "isError": true}, "agent": agent, "tool": tool}),
-        json!({
-            "outcome": "waiting", "approval": "ap_1", "reasons": ["it writes"], "expires": "2027-01-01T00:00:00.000Z",
-            "message": "it waits", "agent": agent, "tool": tool,
-        }),
-        json!({
-            "outcome": "denied", "message": "no", "error": {"code": "policy_denied", "gate": "mode"}, "agent": agent,
-            "tool": tool,
-        }),
+        outcome(
+            "completed",
+            told(true, json!({"n": 1}), "1"),
+            json!({"result": {"content": []}, "agent": agent, "tool": tool}),
+        ),
+        outcome(
+            "tool_error",
+            told(false, json!("no"), "no"),
+            json!({"result": {"content": [], "isError": true}, "agent": agent, "tool": tool}),
+        ),
+        outcome(
+            "waiting",
+            told(false, Value::Null, ""),
+            json!({
+                "approval": "ap_1", "reasons": ["it writes"], "expires": "2027-01-01T00:00:00.000Z",
+                "message": "it waits", "agent": agent, "tool": tool,
+            }),
+        ),
+        outcome(
+            "denied",
+            told(false, Value::Null, ""),
+            json!({
+                "message": "no", "error": {"code": "policy_denied", "gate": "mode"}, "agent": agent, "tool": tool,
+            }),
+        ),
     ] {
         same::<ToolsCall>(&answer);
     }
+    // That of an older gateway can still be read.
+    let older = json!({"outcome": "completed", "result": {"content": []}, "agent": agent, "tool": tool});
+    let older: octroi_api::operations::tools::CallResponse =
+        serde_json::from_value(older).expect("an answer");
+    assert!(!older.told.success && older.told.payload.is_null());
 }
 
 fn approval() -> Value {

@@ -293,6 +293,9 @@ image = "img:1"
         max_subscriptions = 1000                  # default
         max_subscriptions_per_minute = 300        # default
 
+        [rest]
+        enabled = true                            # default
+
         [mcp]
         enabled = true                            # default
         auto_reload = "ask"                       # default

@@ -10,7 +10,7 @@ use octroi_store::{AuditFilter, AuditRecord, ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "servers",
     "catalogues",
     "health",
@@ -32,6 +32,7 @@ const NAMES: [&str; 21] = [
     "server_consent",
     "shared_texts",
     "secrets",
+    "audit_calls",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");
