@@ -205,7 +205,7 @@ pub(super) async fn logs(
 
 /// The newest lines of a server's log.
 pub(crate) fn newest_lines(context: &OperationContext, key: &ServerKey) -> Result<LogLines, OperationError> {
-    let upstream = find(&context.gateway, &key.to_string())?;
+    let upstream = find(context, &key.to_string())?;
     Ok(lines(&upstream, usize::try_from(LOG_LINES).unwrap_or(usize::MAX), 0))
 }
 

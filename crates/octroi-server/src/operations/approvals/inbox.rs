@@ -60,7 +60,7 @@ async fn explain(
     arguments: &Value,
 ) -> Result<Option<Explanation>, OperationError> {
     let (agent, tool) = (approval.binding.agent.as_deref(), approval.binding.tool.as_str());
-    match context.gateway.inspector().why(agent, tool, arguments, None).await {
+    match context.gateway.inspector().why(context.principal(), agent, tool, arguments, None).await {
         Ok(explained) => Ok(Some(reshape(explained)?)),
         Err(_) => Ok(None),
     }
