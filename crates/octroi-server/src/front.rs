@@ -12,7 +12,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use octroi_api::rest::PREFIX;
 use octroi_core::Clock;
-use octroi_gateway::{Movable, View};
+use octroi_gateway::Movable;
 
 use crate::access::Access;
 use crate::connection::{Connection, Phase};

@@ -7,7 +7,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use octroi_core::{Lifecycle, Principal};
-use octroi_gateway::ErrorDetail;
 use serde_json::json;
 
 use crate::access::bearer;

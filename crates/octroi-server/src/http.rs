@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octroi_api::{ApiError, ErrorCode};
-use octroi_core::{Principal, ServerKey};
+use octroi_core::Principal;
 use octroi_gateway::{LARGE_REQUEST_BYTES, View, leave_worker};
 use octroi_mcp::body;
 use octroi_mcp::header as mcp_header;
