@@ -163,10 +163,12 @@ fn find(
     match (scope, kind) {
         (_, ReferenceKind::Secret) | (Scope::System, ReferenceKind::Env) => lookup(kind, name),
         (Scope::System, _) => {
-            Err("a server that was added at run time can refer to variables and stored secrets only".to_owned())
+            Err("a server that was added at run time can refer to variables and stored secrets only"
+                .to_owned())
         }
         (Scope::User(_), _) => {
-            Err("a user's own server can refer to the user's stored secrets only, as `${secret:NAME}`".to_owned())
+            Err("a user's own server can refer to the user's stored secrets only, as `${secret:NAME}`"
+                .to_owned())
         }
     }
 }

@@ -92,15 +92,15 @@ pub fn masked(entry: &JsonMap<String, Json>) -> JsonMap<String, Json> {
     let redactor = Redactor::new(std::iter::empty());
     let shown = entry.iter().map(|(name, value)| {
         let value = match (name.as_str(), value) {
-            ("env" | "headers", Json::Object(table)) => Json::Object(
-                table.iter().map(|(key, value)| (key.clone(), masked_value(value))).collect(),
-            ),
+            ("env" | "headers", Json::Object(table)) => {
+                Json::Object(table.iter().map(|(key, value)| (key.clone(), masked_value(value))).collect())
+            }
             ("oauth", Json::Object(client)) => Json::Object(
                 client
                     .iter()
-                    .map(|(key, value)| match canonical_secret(key) {
-                        true => (key.clone(), masked_value(value)),
-                        false => (key.clone(), value.clone()),
+                    .map(|(key, value)| {
+                        let value = if canonical_secret(key) { masked_value(value) } else { value.clone() };
+                        (key.clone(), value)
                     })
                     .collect(),
             ),
@@ -117,7 +117,7 @@ pub fn masked(entry: &JsonMap<String, Json>) -> JsonMap<String, Json> {
 pub fn exported(name: &str, entry: &JsonMap<String, Json>) -> ExportedEntry {
     let shown = masked(entry);
     let mut entry = entry.clone();
-    let mut secret = |path: &str| {
+    let secret = |path: &str| {
         let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
         let path: String = path.chars().map(|letter| if allowed(letter) { letter } else { '-' }).collect();
         let name: String = format!("{name}.{path}").chars().take(64).collect();
@@ -183,7 +183,8 @@ fn masked_value(value: &Json) -> Json {
 
 /// Whether a text is one reference without a default, such as `${secret:hub}`, perhaps after the scheme of a header.
 fn is_reference(text: &str) -> bool {
-    let text = ["Bearer ", "Basic ", "token "].iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text);
+    let text =
+        ["Bearer ", "Basic ", "token "].iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text);
     let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     inner.is_some_and(|inner| !inner.contains(['{', '}', '$']) && !inner.contains(":-"))
 }
@@ -218,9 +219,9 @@ fn redacted(redactor: &Redactor, value: &Json) -> Json {
     match value {
         Json::String(text) => json!(redactor.redact(text)),
         Json::Array(items) => Json::Array(items.iter().map(|item| redacted(redactor, item)).collect()),
-        Json::Object(members) => {
-            Json::Object(members.iter().map(|(key, value)| (key.clone(), redacted(redactor, value))).collect())
-        }
+        Json::Object(members) => Json::Object(
+            members.iter().map(|(key, value)| (key.clone(), redacted(redactor, value))).collect(),
+        ),
         Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
     }
 }

@@ -33,7 +33,10 @@ fn an_entry_is_read_like_one_of_a_file() {
     let entry = json!({"url": "https://a.example/mcp", "headers": {"Authorization": "Bearer ${secret:hub}"},
         "timeout": "5s", "description": "x"});
     let spec = check("ana/notes", MEMBER, &entry).unwrap();
-    assert_eq!((spec.key.to_string().as_str(), spec.trust, spec.start), ("ana/notes", Trust::Low, Start::Lazy));
+    assert_eq!(
+        (spec.key.to_string().as_str(), spec.trust, spec.start),
+        ("ana/notes", Trust::Low, Start::Lazy)
+    );
     assert_eq!(spec.provenance, Provenance::Member);
     assert_eq!(secrets_of(&spec), [Secret::new("Bearer hush-hush")]);
     let system = json!({"command": "serve", "env": {"A": "${HOST}"}, "start": "eager", "trust": "high"});
@@ -45,7 +48,10 @@ fn an_entry_is_read_like_one_of_a_file() {
         (json!({}), "neither `command` nor `url`"),
         (json!({"url": "ws://a.example"}), "not supported"),
         (json!({"url": "https://a.example", "headers": {"A": "${secret:other}"}}), "`other` is not set"),
-        (json!({"command": "serve", "env": {"A": "${file:/etc/passwd}"}}), "variables and stored secrets only"),
+        (
+            json!({"command": "serve", "env": {"A": "${file:/etc/passwd}"}}),
+            "variables and stored secrets only",
+        ),
     ] {
         let error = check("hub", EntryWriter::Administrator, &entry).unwrap_err();
         assert!(error.contains(expected), "{entry}: {error}");
@@ -58,7 +64,10 @@ fn a_user_refers_to_own_secrets_only() {
         for (entry, expected) in [
             (json!({"url": "https://a.example", "headers": {"A": "${HOST}"}}), "stored secrets only"),
             (json!({"url": "https://a.example/${env:HOST}"}), "stored secrets only"),
-            (json!({"url": "https://a.example", "headers": {"A": "${file:/etc/passwd}"}}), "stored secrets only"),
+            (
+                json!({"url": "https://a.example", "headers": {"A": "${file:/etc/passwd}"}}),
+                "stored secrets only",
+            ),
             (json!({"url": "https://a.example", "headers": {"A": "${auth:x}"}}), "stored secrets only"),
             (json!({"url": "https://a.example", "api_key_env": "HOST"}), "names variables of Octroi"),
             (json!({"url": "https://a.example", "description": "${secret:hub}"}), "must not hold"),
@@ -102,9 +111,15 @@ fn a_member_decides_nothing_that_calls_are_decided_with() {
 fn spellings_become_one() {
     for (given, expected) in [
         (json!({"display_name": "N", "auto_start": true}), Ok(json!({"title": "N", "start": true}))),
-        (json!({"env_config": {"env": {"A": "1"}, "cwd": "/x"}}), Ok(json!({"env": {"A": "1"}, "cwd": "/x"}))),
+        (
+            json!({"env_config": {"env": {"A": "1"}, "cwd": "/x"}}),
+            Ok(json!({"env": {"A": "1"}, "cwd": "/x"})),
+        ),
         (json!({"timeout_ms": 5, "nonsense": null}), Ok(json!({"timeout": 5, "nonsense": null}))),
-        (json!({"env": {}, "environment": {}}), Err("`env` is written twice, under two names; write it once")),
+        (
+            json!({"env": {}, "environment": {}}),
+            Err("`env` is written twice, under two names; write it once"),
+        ),
         (json!({"env_config": {"secret": 1}}), Err("unknown key `env_config.secret`")),
     ] {
         let found = canonical(&map(&given)).map(Json::Object);
