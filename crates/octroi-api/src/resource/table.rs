@@ -82,7 +82,7 @@ impl ResourceEntry {
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 28] = [
+pub static RESOURCES: [ResourceEntry; 33] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
