@@ -92,7 +92,7 @@ fn names(servers: Option<&[String]>) -> String {
     match servers {
         None => "all servers of its agent".to_owned(),
         Some([]) => "no server".to_owned(),
-        Some(servers) => visible(&servers.join(", ")).into_owned(),
+        Some(servers) => visible(&servers.join(", ")),
     }
 }
 
