@@ -1,6 +1,6 @@
 //! Access rules: who may use an operation or read a resource.
 
-use octroi_core::{Principal, PrincipalKind};
+use octroi_core::{Principal, PrincipalKind, ServerKey};
 
 /// The part of `/mcp` that a principal sees. The token decides it, not the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,8 +47,16 @@ pub enum ObjectRef<'a> {
     Administration,
     /// The caller itself.
     Caller,
-    /// A server, by name.
+    /// A server, by name or id.
     Server(&'a str),
+    /// A server by its key, as a resource names it.
+    ServerKey(&'a ServerKey),
+    /// A server that is changed, by name or id. What everybody shares is the administrators'.
+    ManagedServer(&'a str),
+    /// The same, also one that was deleted.
+    PastServer(&'a str),
+    /// A session, by id.
+    Session(&'a str),
     /// A tool, in any spelling that rules and clients use.
     Tool(&'a str),
     /// An agent, by id.
@@ -182,9 +190,14 @@ impl ObjectRef<'_> {
     /// The owner, if the reference tells it; `None` if it must be looked up.
     pub const fn owner(self) -> Option<Owner<'static>> {
         match self {
-            Self::Gateway | Self::Server(_) | Self::Tool(_) => Some(Owner::Everyone),
+            Self::Gateway | Self::Tool(_) => Some(Owner::Everyone),
             Self::Administration => Some(Owner::Admins),
             Self::Caller
+            | Self::Server(_)
+            | Self::ServerKey(_)
+            | Self::ManagedServer(_)
+            | Self::PastServer(_)
+            | Self::Session(_)
             | Self::Agent(_)
             | Self::NewAgent(_)
             | Self::PastAgent(_)

@@ -14,6 +14,7 @@ pub mod policies;
 pub mod proposals;
 pub mod secrets;
 pub mod servers;
+pub mod sessions;
 pub mod stats;
 pub mod tokens;
 pub mod tools;
@@ -35,7 +36,7 @@ pub struct Group {
 }
 
 /// All operations, by subject.
-pub static OPERATIONS: [Group; 18] = [
+pub static OPERATIONS: [Group; 19] = [
     Group { title: "Servers", operations: servers::OPERATIONS },
     Group { title: "Health", operations: health::OPERATIONS },
     Group { title: "Gateway", operations: gateway::OPERATIONS },
@@ -47,6 +48,7 @@ pub static OPERATIONS: [Group; 18] = [
     Group { title: "Approvals", operations: approvals::OPERATIONS },
     Group { title: "Pins", operations: pins::OPERATIONS },
     Group { title: "Agents", operations: agents::OPERATIONS },
+    Group { title: "Sessions", operations: sessions::OPERATIONS },
     Group { title: "Users", operations: users::OPERATIONS },
     Group { title: "Tokens", operations: tokens::OPERATIONS },
     Group { title: "Secrets", operations: secrets::OPERATIONS },

@@ -19,6 +19,10 @@ pub use uri::ResourceUri;
 pub enum ResourceKind {
     Servers,
     Server,
+    Sessions,
+    SessionMcpConfig,
+    CompositorServers,
+    CompositorState,
     Health,
     Tools,
     PendingApprovals,
@@ -31,6 +35,7 @@ pub enum ResourceKind {
     AgentState,
     AgentSnapshot,
     AgentSession,
+    AgentMounts,
     Users,
     Tokens,
     ActivePolicy,

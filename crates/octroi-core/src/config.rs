@@ -42,6 +42,7 @@ mod secrets;
 mod sections;
 mod settings;
 mod show;
+pub mod stored_entry;
 mod stored_secrets;
 mod tls;
 mod token_file;

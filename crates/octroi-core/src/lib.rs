@@ -13,6 +13,7 @@ pub mod clock;
 pub mod config;
 pub mod decision;
 pub mod diff;
+mod entity_id;
 pub mod facts;
 pub mod fold;
 pub mod glob;
@@ -41,6 +42,7 @@ pub mod wire_name;
 
 pub use clock::Clock;
 pub use decision::{Decision, Permit};
+pub use entity_id::EntityId;
 pub use health::{Health, Lifecycle};
 pub use name::{CanonicalId, OWN_NAME, Scope, ServerKey, ServerName};
 pub use pin::{escape_hidden, visible};

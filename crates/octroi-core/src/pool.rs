@@ -79,6 +79,29 @@ impl PoolChoices {
         }
     }
 
+    /// Everything that people chose about servers.
+    pub fn all_preferences(&self) -> impl Iterator<Item = (Arc<str>, ServerKey)> + '_ {
+        let of_user = |(user, preferences): (&Arc<str>, &Arc<Preferences>)| {
+            preferences.keys().map(|key| (Arc::clone(user), key.clone())).collect::<Vec<_>>()
+        };
+        self.preferences.iter().flat_map(of_user)
+    }
+
+    /// How many choices people made about servers.
+    pub fn n_preferences(&self) -> usize {
+        self.preferences.values().map(|preferences| preferences.len()).sum()
+    }
+
+    /// The sessions about which something was chosen.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.sessions.keys().map(|id| &**id)
+    }
+
+    /// The agents that have some servers only.
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        self.attachments.keys().map(|id| &**id)
+    }
+
     /// What a session uses, if that was ever chosen.
     pub fn session(&self, id: &str) -> Option<&SessionChoice> {
         self.sessions.get(id).map(|choice| &**choice)

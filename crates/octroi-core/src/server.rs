@@ -58,6 +58,20 @@ pub struct ServerSpec {
     pub runtime: Runtime,
     /// The template it was made from.
     pub template_id: Option<String>,
+    /// Who gave the definition.
+    pub provenance: Provenance,
+}
+
+/// Who gave a definition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Provenance {
+    /// The configuration.
+    #[default]
+    File,
+    /// An administrator, at run time.
+    Stored,
+    /// A user who is no administrator, at run time. Where the server is, is checked at every connection.
+    Member,
 }
 
 impl ServerSpec {
@@ -85,6 +99,7 @@ impl ServerSpec {
             oauth: OauthChoice::default(),
             runtime: Runtime::default(),
             template_id: None,
+            provenance: Provenance::default(),
         }
     }
 

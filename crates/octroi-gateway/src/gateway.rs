@@ -8,12 +8,11 @@ use bytes::Bytes;
 use octroi_api::operations::config::ConfigDifference;
 use octroi_core::audit::{Kind, Level};
 use octroi_core::config::AuditSection;
-use octroi_core::redact::Redactor;
 use octroi_core::server::ServerSpec;
 use octroi_core::{Clock, Principal};
 use octroi_mcp::params::Params;
 use octroi_mcp::{Envelope, Method, RpcError, Version};
-use octroi_store::Cipher;
+use octroi_store::{Cipher, StoreError};
 use octroi_upstream::{BackgroundTasks, Context, HttpClient, Spawner, UpstreamError};
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -29,6 +28,7 @@ use crate::audit_index::{AuditIndex, SnapshotWhen, note_signed};
 use crate::audit_recorder::{AuditRecorder, Initiator};
 use crate::caller::Caller;
 use crate::carried::CarriedKeys;
+use crate::choices::Choices;
 use crate::clients::Clients;
 use crate::exchange::Exchanges;
 use crate::governance::{Governance, GovernanceSettings};
@@ -42,10 +42,12 @@ use crate::pipeline::Pipeline;
 use crate::policy_error::PolicyError;
 use crate::pools::Pools;
 use crate::provider::BuiltinProvider;
+use crate::redaction::Redaction;
 use crate::registry::Registry;
 use crate::request_state::{self, Sealer};
 use crate::secrets::Secrets;
 use crate::servers::Servers;
+use crate::stored_servers::StoredServers;
 use crate::subscriptions::{Filter, Listener, Notice, Subscriber, Subscriptions};
 use crate::tasks::Tasks;
 use crate::view::View;
@@ -76,6 +78,9 @@ pub struct Gateway {
     secrets: Arc<Secrets>,
     governance: Arc<Governance>,
     membership: Arc<Membership>,
+    redaction: Arc<Redaction>,
+    stored_servers: Arc<StoredServers>,
+    choices: Arc<Choices>,
     registry: Arc<Registry>,
     pools: Arc<Pools>,
     servers: Arc<Servers>,
@@ -153,6 +158,13 @@ impl Gateway {
         let pools = Pools::new(&membership, &registry, &subscriptions);
         let servers = Servers::new(&context, kept(), &subscriptions, &governance, &registry, &pools, builtin);
         let servers = Arc::new(servers);
+        let redaction = Arc::new(Redaction::new(&context, &recorder));
+        let stored_servers =
+            StoredServers::new(clock.clone(), kept(), &secrets, &identity, &servers, &redaction);
+        let stored_servers = Arc::new(stored_servers);
+        let choices =
+            Choices::new(clock.clone(), kept(), &identity, &stored_servers, &membership, &subscriptions);
+        let choices = Arc::new(choices);
         let approvals =
             Approvals::new(&context, kept(), &recorder, &subscriptions, &governance, &registry, &sealer);
         let approvals = Arc::new(approvals);
@@ -186,6 +198,9 @@ impl Gateway {
             secrets,
             governance,
             membership,
+            redaction,
+            stored_servers,
+            choices,
             registry,
             pools,
             servers,
@@ -227,6 +242,8 @@ impl Gateway {
         self.registry.recall(persistence).await;
         self.servers.recall(persistence).await;
         self.governance.recall(persistence.store()).await;
+        self.stored_servers.recall(persistence.store()).await;
+        self.choices.recall(persistence.store()).await;
     }
 
     /// Records what was lost, and accepted as lost.
@@ -262,9 +279,7 @@ impl Gateway {
     ) -> Result<(), PolicyError> {
         self.governance.adopt_files(&settings.policies).await?;
         self.audit.set(&audit);
-        let redactor = Arc::new(Redactor::new(secrets.iter().map(String::as_str)));
-        self.context.redactor.set(Arc::clone(&redactor));
-        self.recorder.set(audit, redactor);
+        self.redaction.configure(audit, secrets);
         self.registry.set_rules(&settings);
         self.pools.set_limits(settings.pools);
         self.notifier.set(settings.notify.clone());
@@ -412,6 +427,22 @@ impl Gateway {
     /// The stored secrets.
     pub fn secrets(&self) -> &Arc<Secrets> {
         &self.secrets
+    }
+
+    /// The servers that were added at run time.
+    pub fn stored_servers(&self) -> &Arc<StoredServers> {
+        &self.stored_servers
+    }
+
+    /// What people chose about servers: preferences, sessions, and the servers of agents.
+    pub fn choices(&self) -> &Arc<Choices> {
+        &self.choices
+    }
+
+    /// Reads again what belongs to people, after a user or an agent was changed or removed.
+    pub async fn people_changed(&self) -> Result<(), StoreError> {
+        self.stored_servers.reload().await?;
+        self.choices.reload().await
     }
 
     /// The governance: everything that decides about calls.

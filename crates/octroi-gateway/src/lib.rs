@@ -14,6 +14,7 @@ mod caller;
 mod carried;
 mod catalogue;
 mod change;
+mod choices;
 mod clients;
 mod contents;
 mod denial;
@@ -39,6 +40,7 @@ mod pool_limits;
 mod pools;
 mod provider;
 mod rebuild;
+mod redaction;
 mod registry;
 mod rekey;
 mod request_state;
@@ -49,6 +51,7 @@ mod server_error;
 mod server_tasks;
 mod servers;
 mod state_snapshot;
+mod stored_servers;
 mod subscriptions;
 mod tasks;
 mod view;
@@ -63,6 +66,7 @@ pub use audit_index::{AuditFound, AuditIndex, AuditIndexError, AuditSearch, Call
 pub use caller::{Asked, Caller, Client, NoClient};
 pub use catalogue::{Catalogue, OfferedByOctroi};
 pub use change::{ChangeAuthor, ChangeRecord, FiledUnder, PlannedChange, RecordedChange};
+pub use choices::{ChoiceRecords, Choices, NewSession};
 pub use clients::{ClientName, Clients, ConnectedClient, OpenStream, RequestUnderWay};
 pub use earlier_state::has_earlier_state;
 pub use gateway::{AgentWork, Gateway, GatewayOptions, Processes, WaitingChanges};
@@ -82,14 +86,14 @@ pub use membership::{Members, Membership, Sight};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
     ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, CALL_SPAN_MS, CallFilter,
-    CallsOfTool, Cipher, MasterKey, Pause, PolicyLevel, PolicyRecord, PolicyRefusal, PolicyStatus, Rekeyed,
-    SecretRecord, StoreError,
+    CallsOfTool, Cipher, EntryChange, EntryRevision, MasterKey, Pause, PolicyLevel, PolicyRecord,
+    PolicyRefusal, PolicyStatus, Rekeyed, SecretRecord, ServerEntry, SessionRecord, StoreError,
 };
 pub use octroi_upstream::{
     BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,
     UpstreamError, leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
 };
-pub use operator_error::OperatorError;
+pub use operator_error::{OperatorError, ServerUses};
 pub use persistence::key::KeyOrigin;
 pub use persistence::{Persistence, PersistenceError, SystemSecrets};
 pub use pin_settings::PinSettings;
@@ -104,5 +108,6 @@ pub use reset_admin::{ResetAdminError, reset_admin};
 pub use secrets::{ListedSecret, Secrets};
 pub use servers::{Changes, ErrorDetail, Refreshed, Servers, SilentServer};
 pub use state_snapshot::Rebuilt;
+pub use stored_servers::{Entries, EntrySettings, ServerChange, StoredEntry, StoredServers};
 pub use subscriptions::{Filter, Listener, Notice, Subscriber};
 pub use view::View;

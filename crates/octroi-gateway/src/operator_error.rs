@@ -10,6 +10,22 @@ use octroi_store::StoreError;
 use crate::audit::AuditError;
 use crate::policy_error::PolicyError;
 
+/// Who uses a server by name, so that it is not simply deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerUses {
+    /// Open sessions that list it.
+    pub sessions: Vec<String>,
+    /// Agents that it is attached to.
+    pub agents: Vec<String>,
+}
+
+impl ServerUses {
+    /// Whether nobody does.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty() && self.agents.is_empty()
+    }
+}
+
 /// Why an operator's request was refused. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
@@ -180,6 +196,71 @@ pub enum OperatorError {
         /// Whether anything else in the configuration does.
         is_elsewhere: bool,
     },
+    /// The entry of a server cannot be used.
+    #[error("{message}")]
+    ServerEntry {
+        /// What is wrong with it.
+        message: String,
+        /// What would be right.
+        hint: Option<String>,
+    },
+    /// The name is taken by another server of the owner, or by one that everybody shares.
+    #[error("there is a server `{0}` already")]
+    ServerNameExists(String),
+    /// Sessions or agents use the server by name.
+    #[error("the server `{name}` is in use by {}", server_users(.uses))]
+    ServerInUse {
+        /// The server.
+        name: String,
+        /// Who uses it.
+        uses: ServerUses,
+    },
+    /// The configuration has the server.
+    #[error("the configuration file has the server `{0}`, so it is changed there")]
+    ServerInFile(String),
+    /// There is no such server.
+    #[error("there is no server `{0}`")]
+    UnknownServer(String),
+    /// There is no such state of the server to go back to.
+    #[error("there is no revision {0} to go back to")]
+    UnknownRevision(i64),
+    /// Somebody else changed the server meanwhile.
+    #[error("the server `{0}` was changed meanwhile")]
+    ServerChanged(String),
+    /// The entry of the server is encrypted with another key.
+    #[error("the entry of the server `{0}` is encrypted with another master key")]
+    EntryUnreadable(String),
+    /// The change leaves everything as it is.
+    #[error("there is nothing to change about the server `{0}`")]
+    NothingChanges(String),
+    /// There would be more than there may be.
+    #[error("{0}")]
+    TooMany(String),
+    /// A session's settings are invalid.
+    #[error("{0}")]
+    Session(String),
+    /// There is no such session.
+    #[error("there is no session `{0}`")]
+    UnknownSession(String),
+    /// The session is closed.
+    #[error("the session `{0}` is closed")]
+    SessionClosed(String),
+    /// The server is pinned to the agent.
+    #[error("the server `{server}` is pinned to the agent `{agent}`")]
+    Pinned {
+        /// The agent.
+        agent: String,
+        /// The server.
+        server: String,
+    },
+    /// The server is not attached to the agent.
+    #[error("the server `{server}` is not attached to the agent `{agent}`")]
+    NotAttached {
+        /// The agent.
+        agent: String,
+        /// The server.
+        server: String,
+    },
     /// There are no random numbers.
     #[error("the operating system gives no random numbers")]
     NoRandom,
@@ -257,6 +338,28 @@ impl OperatorError {
             Self::SecretInUse { name, .. } => {
                 format!("take it out of their entries first; `octroi secret remove {name} --force` stops them")
             }
+            Self::ServerEntry { hint, .. } => {
+                hint.clone().unwrap_or_else(|| "docs/configuration.md lists the keys of an entry".to_owned())
+            }
+            Self::ServerNameExists(_) => "choose another name; `octroi list` shows all servers".to_owned(),
+            Self::ServerInUse { name, .. } => {
+                format!("`octroi remove {name} --force` takes it from them")
+            }
+            Self::ServerInFile(_) => "change its entry there: it takes effect within a second".to_owned(),
+            Self::UnknownServer(_) => "`octroi list` shows all servers".to_owned(),
+            Self::UnknownRevision(_) => "`octroi servers history NAME` lists them".to_owned(),
+            Self::ServerChanged(name) => format!("look at it with `octroi get {name}`, then try again"),
+            Self::EntryUnreadable(name) => {
+                format!("restore master.key of the data directory and restart, or `octroi remove {name}` and add it again")
+            }
+            Self::NothingChanges(name) => format!("`octroi get {name}` shows it"),
+            Self::TooMany(_) => "remove one that is not needed".to_owned(),
+            Self::Session(_) | Self::UnknownSession(_) => "`octroi sessions list` shows all sessions".to_owned(),
+            Self::SessionClosed(_) => "`octroi sessions create` begins another one".to_owned(),
+            Self::Pinned { agent, server } => {
+                format!("`octroi agents attach {agent} {server}` attaches it without pinning it")
+            }
+            Self::NotAttached { agent, .. } => format!("`octroi agents show {agent}` lists its servers"),
             Self::NoRandom => "try again".to_owned(),
             Self::Unrecorded(error) => error.hint(),
             Self::NoStore => "run `octroi up`".to_owned(),
@@ -269,6 +372,12 @@ fn users(servers: &[String], is_elsewhere: bool) -> String {
     let servers = servers.iter().map(|server| format!("server `{server}`"));
     let elsewhere = is_elsewhere.then(|| "other parts of the configuration".to_owned());
     servers.chain(elsewhere).collect::<Vec<_>>().join(", ")
+}
+
+fn server_users(uses: &ServerUses) -> String {
+    let sessions = uses.sessions.iter().map(|id| format!("session `{id}`"));
+    let agents = uses.agents.iter().map(|agent| format!("agent `{agent}`"));
+    sessions.chain(agents).collect::<Vec<_>>().join(", ")
 }
 
 fn in_file(agent: &str, key: Option<&str>) -> String {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use octroi_core::health::Checks;
-use octroi_core::server::{ServerSpec, Transport};
+use octroi_core::server::{Provenance, ServerSpec, Transport};
 use octroi_core::{Clock, ServerKey};
 use octroi_mcp::Version;
 use octroi_mcp::capability::Abilities;
@@ -69,7 +69,7 @@ struct UnwrittenPins {
 }
 
 enum WriteJob {
-    Define(ServerKey, CanonicalJson),
+    Define(ServerKey, ManagedBy, CanonicalJson),
     Keep(ServerKey, Arc<ServerLists>),
     Checked(ServerKey, HealthSample),
     /// Write pending pins, as before every job.
@@ -197,7 +197,11 @@ impl Persistence {
     }
 
     pub(crate) fn define(&self, spec: &ServerSpec) {
-        self.later(WriteJob::Define(spec.key.clone(), definition(spec)));
+        let managed_by = match spec.provenance {
+            Provenance::File => ManagedBy::File,
+            Provenance::Stored | Provenance::Member => ManagedBy::Database,
+        };
+        self.later(WriteJob::Define(spec.key.clone(), managed_by, definition(spec)));
     }
 
     pub(crate) fn keep(&self, key: &ServerKey, lists: &Arc<ServerLists>) {
@@ -333,8 +337,8 @@ async fn write(
     now_ms: i64,
 ) -> Result<(), StoreError> {
     match job {
-        WriteJob::Define(key, definition) => {
-            store.record_server(&key, ManagedBy::File, &definition, now_ms).await?;
+        WriteJob::Define(key, managed_by, definition) => {
+            store.record_server(&key, managed_by, &definition, now_ms).await?;
         }
         WriteJob::Keep(key, lists) => {
             store.save_catalogue(&key, &written(&lists), now_ms).await?;

@@ -1,7 +1,7 @@
 //! Stored secrets: setting, listing and removing them. Nothing here returns a value to anybody but the configuration and
 //! the redactor.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use octroi_core::config::{SecretUse, is_secret_name};
@@ -22,6 +22,9 @@ const USER_VALUE_MAX: usize = 4 << 10;
 /// How many secrets a user has at most.
 const USER_SECRETS_MAX: usize = 20;
 
+/// The values of all secrets, by owner and name; `None` if one is encrypted with another key.
+pub(crate) type SecretValues = Arc<BTreeMap<Scope, BTreeMap<String, Option<Secret>>>>;
+
 /// A stored secret and who refers to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedSecret {
@@ -36,6 +39,10 @@ pub struct Secrets {
     persistence: Option<Arc<Persistence>>,
     clock: Clock,
     uses: Mutex<Vec<SecretUse>>,
+    /// The same of servers that were added at run time.
+    stored_uses: Mutex<Vec<(Scope, SecretUse)>>,
+    /// As they were read last.
+    values: Mutex<SecretValues>,
     /// Every value of the gateway's since the start: what a server wrote with an old one is redacted as well.
     seen: Mutex<BTreeSet<Secret>>,
     /// The values of users.
@@ -50,6 +57,8 @@ impl Secrets {
             persistence,
             clock,
             uses: Mutex::default(),
+            stored_uses: Mutex::default(),
+            values: Mutex::default(),
             seen: Mutex::default(),
             of_users: Mutex::default(),
             changing: Arc::default(),
@@ -59,6 +68,16 @@ impl Secrets {
     /// Remembers who refers to which secret.
     pub fn set_uses(&self, uses: Vec<SecretUse>) {
         *self.uses.lock() = uses;
+    }
+
+    /// Remembers which servers that were added at run time refer to which secret of their owner.
+    pub(crate) fn set_stored_uses(&self, uses: Vec<(Scope, SecretUse)>) {
+        *self.stored_uses.lock() = uses;
+    }
+
+    /// The values as they were read last.
+    pub(crate) fn values(&self) -> SecretValues {
+        Arc::clone(&self.values.lock())
     }
 
     /// All secrets without their values.
@@ -79,6 +98,11 @@ impl Secrets {
         };
         self.seen.lock().extend(values(true));
         *self.of_users.lock() = values(false).collect();
+        let mut by_scope: BTreeMap<Scope, BTreeMap<String, Option<Secret>>> = BTreeMap::new();
+        for one in &stored {
+            by_scope.entry(one.scope.clone()).or_default().insert(one.name.clone(), one.value.clone());
+        }
+        *self.values.lock() = Arc::new(by_scope);
         Ok(SystemSecrets::of(stored))
     }
 
@@ -166,7 +190,11 @@ impl Secrets {
     fn listed(&self, record: SecretRecord) -> ListedSecret {
         let is_system = record.scope == Scope::System;
         let refers = |one: &&SecretUse| is_system && one.secret == record.name;
-        let uses = self.uses.lock().iter().filter(refers).cloned().collect();
+        let stored = self.stored_uses.lock();
+        let of_stored =
+            stored.iter().filter(|(scope, one)| *scope == record.scope && one.secret == record.name);
+        let uses = self.uses.lock();
+        let uses = uses.iter().filter(refers).chain(of_stored.map(|(_, one)| one)).cloned().collect();
         ListedSecret { record, uses }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use octroi_api::ResourceChange;
 use octroi_core::server::{ServerSpec, Start};
-use octroi_core::{Principal, ServerKey, SwitchedOff};
+use octroi_core::{EntityId, Principal, ServerKey, SwitchedOff};
 use octroi_store::StoreError;
 use octroi_upstream::{Context, Upstream};
 use parking_lot::Mutex;
@@ -26,9 +26,11 @@ use crate::provider::BuiltinProvider;
 use crate::registry::Registry;
 use crate::subscriptions::{Subscriber, Subscriptions};
 use crate::view::View;
+use configured::{ConfiguredServers, FileServers};
 use refresh::Refresher;
 
 mod asking;
+mod configured;
 mod events;
 mod refresh;
 mod resolve;
@@ -78,14 +80,7 @@ pub struct Servers {
     switches: Mutex<Switches>,
     /// Servers that ask their clients over connections that several share.
     asking: Mutex<HashSet<ServerKey>>,
-}
-
-/// The servers of the configuration.
-#[derive(Default)]
-struct ConfiguredServers {
-    specs: Vec<ServerSpec>,
-    /// Whether servers may be enabled at all.
-    are_on: bool,
+    in_file: ArcSwap<FileServers>,
 }
 
 /// What a new configuration changed.
@@ -124,6 +119,7 @@ impl Servers {
             configured: Mutex::default(),
             switches: Mutex::default(),
             asking: Mutex::default(),
+            in_file: ArcSwap::default(),
         }
     }
 
@@ -185,7 +181,11 @@ impl Servers {
     ) -> Changes {
         // Two concurrent changes would each lose the other's.
         let mut configured = self.configured.lock();
-        *configured = ConfiguredServers { specs, are_on };
+        let in_file =
+            specs.iter().map(|spec| (EntityId::of_configured(&spec.key).to_string(), spec.key.clone()));
+        self.in_file.store(Arc::new(in_file.collect()));
+        let stored = std::mem::take(&mut configured.stored);
+        *configured = ConfiguredServers { specs, stored, are_on };
         let is_agreed = |spec: &&ServerSpec| spec.is_enabled() && agreed.contains(&spec.key);
         let agreed: Vec<&ServerKey> = {
             let mut switches = self.switches.lock();
@@ -206,7 +206,7 @@ impl Servers {
         let mut members = ManagedServers::new();
         let mut begun = Vec::new();
         let old = self.members.load_full();
-        for mut spec in configured.specs.iter().cloned() {
+        for mut spec in configured.all().cloned() {
             let key = spec.key.clone();
             if key.name == Builtins::key().name {
                 warn!("a server cannot be called `{key}`, it is left out");
@@ -297,6 +297,16 @@ impl Servers {
             after,
             async move { servers.apply_switch(&key, enabled, by).await },
         )
+    }
+
+    /// The same at once, as a part of a change of several servers.
+    pub async fn switch_now(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        is_enabled: bool,
+        by: &Arc<str>,
+    ) -> Result<(), StoreError> {
+        self.apply_switch(&upstream.spec().key, is_enabled, Arc::clone(by)).await
     }
 
     async fn apply_switch(
@@ -461,6 +471,16 @@ impl Servers {
     /// Notifies subscribers who may know of a server that it changed.
     pub(crate) fn announce(&self, key: &ServerKey) {
         self.subscriptions.announce_of(key, &ResourceChange::Servers(std::slice::from_ref(key)));
+        self.announce_mounts(std::slice::from_ref(key));
+    }
+
+    /// Notifies those who watch the servers of an agent.
+    pub(crate) fn announce_mounts(&self, servers: &[ServerKey]) {
+        for agent in self.subscriptions.agents_with_watched_mounts() {
+            // What an agent reads about itself has the same URI for every agent.
+            let is_meant = |one: &Subscriber| one.principal.agent_id().is_none_or(|own| **own == *agent);
+            self.subscriptions.announce_to(&ResourceChange::Mounts { agent: &agent, servers }, is_meant);
+        }
     }
 
     /// Notifies administrators that what concerns all servers changed.

@@ -1,10 +1,10 @@
 //! Subscriptions of clients to changes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use octroi_api::ResourceChange;
+use octroi_api::{ResourceChange, ResourceUri};
 use octroi_core::pool::is_within_reach;
 use octroi_core::{Clock, Principal, ServerKey, uri};
 use octroi_mcp::capability::ClientCapabilities;
@@ -209,6 +209,19 @@ impl Subscriptions {
                 self.merging.add(&listener, Notice::ResourceUpdated(uri), window);
             }
         }
+    }
+
+    /// The agents whose servers somebody watches.
+    pub(crate) fn agents_with_watched_mounts(&self) -> BTreeSet<String> {
+        let watched = self.watchers_of(Builtins::key()).into_iter();
+        let agent = |(listener, uri): (Arc<Listener>, String)| match ResourceUri::parse(&uri)? {
+            ResourceUri::AgentMounts(agent) => Some(agent),
+            ResourceUri::CompositorServers | ResourceUri::CompositorState(_) => {
+                listener.agent().map(str::to_owned)
+            }
+            _ => None,
+        };
+        watched.filter_map(agent).collect()
     }
 
     /// The watched resources of a server and their listeners.

@@ -118,8 +118,15 @@ mod tests {
         let names: Vec<_> = offered.tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["policy_propose", "policy_withdraw", "policy_check"]);
         let uris: Vec<_> = offered.resources.iter().map(|one| one["uri"].as_str().unwrap()).collect();
-        assert_eq!(uris, ["resource://approval-policy/policy", "resource://approval-policy/policy.py"]);
-        assert_eq!(offered.templates.len(), 11);
+        assert_eq!(
+            uris,
+            [
+                "resource://compositor_meta/servers",
+                "resource://approval-policy/policy",
+                "resource://approval-policy/policy.py"
+            ]
+        );
+        assert_eq!(offered.templates.len(), 13);
         assert!(offered.reserved_names.iter().any(|name| name == "servers_list"));
         for (uri, is_theirs) in [
             ("resource://approval-policy/policy", true),

@@ -183,7 +183,7 @@ impl Operations {
             AccessVerdict::Unauthenticated => Err(OperationError::Unauthenticated),
             AccessVerdict::Forbidden => Err(OperationError::PeopleOnly),
             AccessVerdict::AdminsOnly => Err(OperationError::AdminsOnly),
-            AccessVerdict::NotFound => Err(owners::not_found(object)),
+            AccessVerdict::NotFound => Err(owners::not_found(&self.gateway, principal, object)),
         }
     }
 

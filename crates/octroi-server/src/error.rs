@@ -32,6 +32,9 @@ pub(crate) enum OperationError {
     /// The arguments are well-formed, but make no sense together.
     #[error("{0}")]
     InvalidArguments(String),
+    /// The request sets what cannot be set.
+    #[error("`{0}` cannot be set: it follows from who adds the server, and from its name")]
+    ProtectedField(&'static str),
     /// The request names an object that does not exist.
     #[error("{message}")]
     NotFound {

@@ -17,6 +17,7 @@ mod policies;
 mod proposals;
 mod secrets;
 mod servers;
+mod sessions;
 mod shape;
 mod stats;
 mod tokens;
@@ -29,6 +30,7 @@ use octroi_api::Face;
 use octroi_api::operations as api;
 
 pub(crate) use activity::recent as recent_calls;
+pub(crate) use agents::mounts::mounts as agent_mounts;
 pub(crate) use agents::{
     all as all_agents, one as agent, session as agent_session, snapshot as agent_snapshot,
     status as agent_status,
@@ -45,7 +47,10 @@ pub(crate) use handler::{Handler, Work};
 pub(crate) use health::by_server as health_by_server;
 pub(crate) use pins::list as list_pins;
 pub(crate) use policies::version as policy_version;
-pub(crate) use servers::{get_status as server_status, list as list_servers, newest_lines};
+pub(crate) use servers::{
+    get_status as server_status, list as list_servers, newest_lines, unknown as unknown_server,
+};
+pub(crate) use sessions::{list as list_sessions, mcp_config as session_mcp_config};
 pub(crate) use tokens::list as list_tokens;
 pub(crate) use tools::list as list_tools;
 pub(crate) use users::list as list_users;
@@ -57,7 +62,13 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
     vec![
         read::<api::servers::ServersList>(servers::list),
         read::<api::servers::ServersGet>(servers::get),
+        change::<api::servers::ServersAdd>(servers::add),
+        change::<api::servers::ServersUpdate>(servers::update),
+        change::<api::servers::ServersDelete>(servers::delete),
+        read::<api::servers::ServersHistory>(servers::history),
+        change::<api::servers::ServersRollback>(servers::roll_back),
         change::<api::servers::ServersToggle>(servers::toggle),
+        change::<api::servers::ServersSwitchMany>(servers::switch_many),
         change::<api::servers::ServersRestart>(servers::restart),
         change::<api::servers::ServersTest>(servers::test),
         change_or_preview::<api::servers::ServersRefresh>(
@@ -107,6 +118,16 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::agents::AgentsBoot>(agents::boot),
         change::<api::agents::AgentsAbort>(agents::abort),
         change::<api::agents::AgentsDelete>(agents::delete),
+        read::<api::agents::AgentsGetMcpConfig>(agents::mounts::get),
+        change::<api::agents::AgentsAttachServer>(agents::mounts::attach),
+        change::<api::agents::AgentsDetachServer>(agents::mounts::detach),
+        change::<api::agents::AgentsUpdateMcpConfig>(agents::mounts::update),
+        read::<api::sessions::SessionsList>(sessions::list),
+        read::<api::sessions::SessionsGet>(sessions::get),
+        change::<api::sessions::SessionsCreate>(sessions::create),
+        change::<api::sessions::SessionsClose>(sessions::close),
+        read::<api::sessions::SessionsGetMcpConfig>(sessions::get_mcp_config),
+        change::<api::sessions::SessionsSetMcpConfig>(sessions::set_mcp_config),
         read::<api::users::UsersList>(users::list),
         change::<api::users::UsersAdd>(users::add),
         change::<api::users::UsersInvite>(users::invite),

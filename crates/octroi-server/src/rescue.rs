@@ -46,6 +46,7 @@ impl From<&OperationError> for ApiError {
                 Self::new(ErrorCode::ResourceNotFound, text).with_detail("uri", uri.as_str())
             }
             OperationError::InvalidArguments(_) => Self::new(ErrorCode::InvalidArguments, text),
+            OperationError::ProtectedField(_) => Self::new(ErrorCode::ProtectedField, text),
             OperationError::NotFound { hint, .. } => hinted(Self::new(ErrorCode::NotFound, text), *hint),
             OperationError::ServerUnavailable { server, source } => {
                 Self::new(ErrorCode::ServerUnavailable, chain(error)).with_hint(server_hint(server, source))
@@ -105,6 +106,10 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::UnknownUser(_)
         | OperatorError::UnknownToken(_)
         | OperatorError::UnknownSecret(_)
+        | OperatorError::UnknownServer(_)
+        | OperatorError::UnknownRevision(_)
+        | OperatorError::UnknownSession(_)
+        | OperatorError::NotAttached { .. }
         | OperatorError::UnknownInvite => ErrorCode::NotFound,
         OperatorError::Refused { .. }
         | OperatorError::ArgumentsRemoved { .. }
@@ -114,6 +119,10 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::AgentTaken(_)
         | OperatorError::AgentExists(_)
         | OperatorError::SecretInUse { .. }
+        | OperatorError::ServerChanged(_)
+        | OperatorError::EntryUnreadable(_)
+        | OperatorError::SessionClosed(_)
+        | OperatorError::Pinned { .. }
         | OperatorError::TokenEnded { .. } => ErrorCode::Conflict,
         OperatorError::Arguments(_)
         | OperatorError::Unrememberable(_)
@@ -121,11 +130,18 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::Agent(_)
         | OperatorError::User(_)
         | OperatorError::Secret(_)
+        | OperatorError::ServerEntry { .. }
+        | OperatorError::NothingChanges(_)
+        | OperatorError::Session(_)
         | OperatorError::Token(_) => ErrorCode::InvalidArguments,
         OperatorError::PolicyInFile { .. }
         | OperatorError::UserInFile(_)
         | OperatorError::AgentInFile { .. }
+        | OperatorError::ServerInFile(_)
         | OperatorError::TokenInFile { .. } => ErrorCode::ManagedByFile,
+        OperatorError::ServerNameExists(_) => ErrorCode::ServerNameExists,
+        OperatorError::ServerInUse { .. } => ErrorCode::ServerInUse,
+        OperatorError::TooMany(_) => ErrorCode::LimitReached,
         OperatorError::NoRandom => ErrorCode::InternalError,
         OperatorError::Policy { problem, .. } => of_policy(problem),
         OperatorError::Unrecorded(_) => ErrorCode::AuditUnavailable,

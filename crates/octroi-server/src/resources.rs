@@ -5,8 +5,10 @@ mod policies;
 
 use octroi_api::ResourceUri;
 use octroi_api::operations::NoArguments;
+use octroi_api::operations::agents::AgentMounts;
 use octroi_api::operations::audit::AuditRecords;
 use octroi_api::operations::pins::ListPinsRequest;
+use octroi_api::operations::sessions::ListSessionsRequest;
 use octroi_api::operations::tokens::ListTokensRequest;
 use octroi_api::operations::tools::CatalogRequest;
 use octroi_api::resource::ServersResource;
@@ -32,6 +34,17 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
             one(uri, &ServersResource { servers: list.servers, problems: list.problems })?
         }
         ResourceUri::Server(key) => one(uri, &operations::server_status(context, key)?)?,
+        ResourceUri::Sessions => {
+            one(uri, &operations::list_sessions(context, ListSessionsRequest::default()).await?)?
+        }
+        ResourceUri::SessionMcpConfig(id) => one(uri, &operations::session_mcp_config(context, id)?)?,
+        ResourceUri::AgentMounts(agent) => one(uri, &mounts(context, agent))?,
+        ResourceUri::CompositorServers => one(uri, &mounts(context, own_agent(context)?))?,
+        ResourceUri::CompositorState(server) => {
+            let mounts = mounts(context, own_agent(context)?).mounts;
+            let found = mounts.into_iter().find(|mount| mount.server == *server);
+            one(uri, &found.ok_or_else(|| OperationError::UnknownResource(uri.to_string()))?)?
+        }
         ResourceUri::Health => one(uri, &operations::health_by_server(context))?,
         ResourceUri::Tools => one(uri, &operations::list_tools(context, CatalogRequest::default()).await?)?,
         ResourceUri::PendingApprovals => approvals::pending(context, None).await?,
@@ -73,6 +86,15 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
     let contents =
         blocks.iter().map(|Block { uri, text }| json!({"uri": uri, "mimeType": mime_type, "text": text}));
     Ok(json!({"contents": contents.collect::<Vec<_>>()}))
+}
+
+fn mounts(context: &OperationContext, agent: &str) -> AgentMounts {
+    operations::agent_mounts(&context.gateway, agent, context.principal())
+}
+
+/// The agent that asks.
+fn own_agent(context: &OperationContext) -> Result<&str, OperationError> {
+    context.principal().agent_id().map(|agent| &**agent).ok_or(OperationError::PeopleOnly)
 }
 
 fn one(uri: &ResourceUri, content: &impl Serialize) -> Result<Vec<Block>, OperationError> {

@@ -29,7 +29,7 @@ pub type KeySource<'a> =
 pub struct KnownKey {
     /// Its id, as [`MasterKey::id`] returns it.
     pub key_id: String,
-    /// How many secrets are encrypted with it.
+    /// How many secrets, and states of servers that were added at run time, are encrypted with it.
     pub n_secrets: u64,
 }
 

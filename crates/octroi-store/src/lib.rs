@@ -1,7 +1,8 @@
 //! Persistent storage.
 //!
 //! A [`Store`] keeps server definitions, the last catalogue of each server, and health history; operator
-//! decisions: approvals, policies, accepted definitions, the context of agents; secrets; and a queryable index of the
+//! decisions: approvals, policies, accepted definitions, the context of agents; servers that were added at run time, and
+//! who uses which; secrets; and a queryable index of the
 //! audit log. No other crate contains SQL. The store reads no clock: times are arguments, in milliseconds
 //! since 1970. The data plane never waits for the store; it reads what was loaded at the start.
 
@@ -9,6 +10,7 @@ mod agent;
 mod approval;
 mod audit;
 mod catalogue;
+mod entry;
 mod error;
 mod hash;
 mod health;
@@ -29,6 +31,10 @@ pub use audit::{
     CallFilter, CallsOfTool, KnownLog,
 };
 pub use catalogue::{Catalogue, Saved, StoredCatalogue};
+pub use entry::{
+    AgentServers, AttachedServer, EntryChange, EntryDraft, EntryRefusal, EntryRevision, PreferenceRecord,
+    ServerEntry, SessionRecord,
+};
 pub use error::{Cause, StoreError};
 pub use hash::ContentHash;
 pub use health::{ERROR_LENGTH_MAX, HealthSample, SAMPLES_MAX};

@@ -41,6 +41,8 @@ pub struct Rekeyed {
     pub n_secrets: usize,
     /// How many approvals hold arguments.
     pub n_approvals: usize,
-    /// How many of both an earlier key had encrypted, so that they stay unreadable.
+    /// How many states of servers that were added at run time.
+    pub n_entries: usize,
+    /// How many of all these an earlier key had encrypted, so that they stay unreadable.
     pub n_unreadable: usize,
 }

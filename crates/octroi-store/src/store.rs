@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod audit;
+mod entries;
 mod pins;
 mod policies;
 mod secrets;

@@ -18,6 +18,7 @@ pub(crate) mod policy;
 mod read;
 pub(crate) mod secrets;
 pub(crate) mod servers;
+pub(crate) mod sessions;
 pub(crate) mod stats;
 pub(crate) mod tools;
 mod words;
@@ -59,6 +60,16 @@ pub(crate) enum Command {
     /// List the servers.
     #[command(visible_alias = "ls")]
     List(Target),
+    /// Add a server: for yourself, or as an administrator for everybody.
+    Add(servers::AddServer),
+    /// Remove a server that was added at run time.
+    Remove(servers::RemoveServer),
+    /// Show the history of servers that were added at run time, and go back in it.
+    #[command(subcommand)]
+    Servers(servers::ServersCommand),
+    /// Manage sessions: which servers an agent uses for one piece of work.
+    #[command(subcommand)]
+    Sessions(sessions::SessionCommand),
     /// Show one server.
     Get(servers::OneServer),
     /// Show what a server wrote to its standard error.

@@ -228,7 +228,7 @@ pub(crate) fn make_server_directories(servers: &[ServerSpec], data: &Path) -> Re
 }
 
 /// The directory with one directory for each server that names none.
-fn server_directories(data: &Path) -> PathBuf {
+pub(crate) fn server_directories(data: &Path) -> PathBuf {
     let directory = data.join("servers");
     std::path::absolute(&directory).unwrap_or(directory)
 }

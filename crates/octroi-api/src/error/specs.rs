@@ -74,7 +74,7 @@ const GATEWAY: ErrorSpec = ErrorSpec {
 };
 
 /// In the order of the enum, which a test checks. Each row lists only the differences from its base.
-pub(super) static TABLE: [ErrorSpec; 43] = [
+pub(super) static TABLE: [ErrorSpec; 46] = [
     ErrorSpec {
         word: "policy_denied",
         rpc: -32_950,
@@ -333,6 +333,25 @@ pub(super) static TABLE: [ErrorSpec; 43] = [
         about: "This is set in a configuration file, so it cannot be changed here.",
         hint: "change the file; a running gateway reloads it automatically",
         agent_hint: Some("a person can change the file"),
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "server_name_exists",
+        about: "There is a server of this name already: the owner's, or one that everybody shares.",
+        hint: "choose another name; `octroi list` shows all servers",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "server_in_use",
+        about: "Sessions or agents use the server by name, so it is not deleted.",
+        hint: "`octroi remove NAME --force` takes it from them",
+        ..REFUSED
+    },
+    ErrorSpec {
+        word: "protected_field",
+        http: 422,
+        about: "The request sets something that cannot be set: an id, an owner or a scope.",
+        hint: "leave it out",
         ..REFUSED
     },
     ErrorSpec {

@@ -80,6 +80,9 @@ pub enum ErrorCode {
     Conflict,
     LimitReached,
     ManagedByFile,
+    ServerNameExists,
+    ServerInUse,
+    ProtectedField,
     InvalidPolicy,
     InvalidConfig,
     AuditUnavailable,
@@ -106,7 +109,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of the table.
-    pub const ALL: [Self; 55] = [
+    pub const ALL: [Self; 58] = [
         Self::PolicyDenied,
         Self::PolicyDeniedContinue,
         Self::PolicyBackendReservedMisuse,
@@ -140,6 +143,9 @@ impl ErrorCode {
         Self::Conflict,
         Self::LimitReached,
         Self::ManagedByFile,
+        Self::ServerNameExists,
+        Self::ServerInUse,
+        Self::ProtectedField,
         Self::InvalidPolicy,
         Self::InvalidConfig,
         Self::AuditUnavailable,

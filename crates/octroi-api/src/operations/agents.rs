@@ -1,6 +1,7 @@
 //! Operations on agents: creating and removing them, what decides about their calls, and pausing them.
 
 mod lifecycle;
+mod mounts;
 mod shapes;
 
 use octroi_core::agent::{Mode, Profile};
@@ -18,6 +19,10 @@ pub use lifecycle::{
     AbortedWork, AgentReasonRequest, AgentsAbort, AgentsBoot, AgentsCreate, AgentsDelete, AgentsStop,
     CreateAgentRequest,
 };
+pub use mounts::{
+    AgentMcpConfigRequest, AgentMounts, AgentsAttachServer, AgentsDetachServer, AgentsGetMcpConfig,
+    AgentsUpdateMcpConfig, AttachServerRequest, DetachServerRequest, MountRecord,
+};
 pub use shapes::{
     Agent, AgentActivity, AgentCapabilities, AgentPause, AgentRunning, AgentServer, AgentSession,
     AgentSettings, AgentSnapshot, AgentStatus,
@@ -34,6 +39,10 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<AgentsBoot>(),
     OperationEntry::of::<AgentsAbort>(),
     OperationEntry::of::<AgentsDelete>(),
+    OperationEntry::of::<AgentsGetMcpConfig>(),
+    OperationEntry::of::<AgentsAttachServer>(),
+    OperationEntry::of::<AgentsDetachServer>(),
+    OperationEntry::of::<AgentsUpdateMcpConfig>(),
 ];
 
 /// Lists all agents.

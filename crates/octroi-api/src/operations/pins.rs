@@ -168,8 +168,9 @@ impl Operation for PinsAccept {
     ];
     const IDEMPOTENT: bool = true;
 
-    fn object(request: &AcceptPinRequest) -> ObjectRef<'_> {
-        ObjectRef::Server(&request.server)
+    fn object(_: &AcceptPinRequest) -> ObjectRef<'_> {
+        // Also of a server that is gone.
+        ObjectRef::Administration
     }
 }
 
@@ -211,8 +212,9 @@ impl Operation for PinsReject {
     ];
     const IDEMPOTENT: bool = true;
 
-    fn object(request: &RejectPinRequest) -> ObjectRef<'_> {
-        ObjectRef::Server(&request.server)
+    fn object(_: &RejectPinRequest) -> ObjectRef<'_> {
+        // Also of a server that is gone.
+        ObjectRef::Administration
     }
 }
 
@@ -266,8 +268,9 @@ impl Operation for PinsForget {
         &[ErrorCode::NotFound, ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
     const DESTRUCTIVE: bool = true;
 
-    fn object(request: &ForgetPinsRequest) -> ObjectRef<'_> {
-        ObjectRef::Server(&request.server)
+    fn object(_: &ForgetPinsRequest) -> ObjectRef<'_> {
+        // Also of a server that is gone.
+        ObjectRef::Administration
     }
 }
 

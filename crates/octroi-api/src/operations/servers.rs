@@ -7,6 +7,8 @@ use octroi_core::{Health, Lifecycle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod stored;
+
 use super::NoArguments;
 use super::config::ConfigDifference;
 use crate::access::{Access, ObjectRef};
@@ -15,11 +17,23 @@ use crate::operation::{Effect, Operation, OperationEntry};
 use crate::route::Route;
 use crate::wire::Wire;
 
+pub use stored::{
+    AddServerRequest, DeleteServerRequest, DeletedServer, RollbackServerRequest, ServerHistory,
+    ServerRevision, ServerScope, ServersAdd, ServersDelete, ServersHistory, ServersRollback,
+    ServersSwitchMany, ServersUpdate, SwitchManyRequest, SwitchedServers, UpdateServerRequest,
+};
+
 /// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ServersList>(),
     OperationEntry::of::<ServersGet>(),
+    OperationEntry::of::<ServersAdd>(),
+    OperationEntry::of::<ServersUpdate>(),
+    OperationEntry::of::<ServersDelete>(),
+    OperationEntry::of::<ServersHistory>(),
+    OperationEntry::of::<ServersRollback>(),
     OperationEntry::of::<ServersToggle>(),
+    OperationEntry::of::<ServersSwitchMany>(),
     OperationEntry::of::<ServersRestart>(),
     OperationEntry::of::<ServersTest>(),
     OperationEntry::of::<ServersRefresh>(),
@@ -37,11 +51,46 @@ pub struct ServerRequest {
     pub name: String,
 }
 
+/// Whose a server is, and who switched it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerOwnership {
+    /// Its id, which stays when it is renamed
+    #[serde(default)]
+    pub id: String,
+    /// Whether everybody shares it: system or user
+    #[serde(default)]
+    pub scope: String,
+    /// The user it belongs to; none if everybody shares it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Where it is configured: in a file, or at run time: file or db
+    #[serde(default)]
+    pub managed_by: String,
+    /// The number of its newest revision, if it was added at run time
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u64>,
+    /// Whether it is switched on for everybody who has it
+    #[serde(default)]
+    pub enabled: bool,
+    /// Whether it is switched on for the reader
+    #[serde(default)]
+    pub enabled_for_me: bool,
+    /// Whether it is left out because everybody shares a server of the same name
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shadowed: bool,
+    /// All in one word: disabled, connected, failed or unknown
+    #[serde(default)]
+    pub status: String,
+}
+
 /// The status of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerStatus {
     /// Its name
     pub name: String,
+    /// Whose it is, and who switched it.
+    #[serde(flatten)]
+    pub ownership: ServerOwnership,
     /// Its display name
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -164,6 +213,9 @@ pub struct ServerDetail {
     pub status: ServerStatus,
     /// Its recent checks, newest first
     pub checks: Vec<ServerCheck>,
+    /// What is configured of it, with its secrets masked, if it was added at run time
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// One check of a server.
@@ -206,6 +258,9 @@ pub struct ToggleRequest {
     pub name: String,
     /// Whether it may be used
     pub enabled: bool,
+    /// Only for yourself, also as an administrator or the owner [default: false]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_me: bool,
 }
 
 impl Operation for ServersToggle {
@@ -214,8 +269,9 @@ impl Operation for ServersToggle {
 
     const NAME: &'static str = "servers_toggle";
     const TITLE: &'static str = "Enable or disable a server";
-    const DESCRIPTION: &'static str = "Enable or disable a server. The setting persists.";
-    const ACCESS: Access = Access::Admins;
+    const DESCRIPTION: &'static str = "Enable or disable a server. The setting persists. A member who switches a server \
+        that everybody shares does so for themselves only.";
+    const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::StorageUnavailable];
     const REST: &'static [Route] = &[Route::patch("/api/mcp/servers/{id}/toggle").id("name").about_server()];
@@ -237,13 +293,14 @@ impl Operation for ServersRestart {
     const TITLE: &'static str = "Restart a server";
     const DESCRIPTION: &'static str =
         "Restart a server, or start a stopped one. Calls in flight are aborted.";
-    const ACCESS: Access = Access::Admins;
+    const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
-    const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::ServerUnavailable];
+    const ERRORS: &'static [ErrorCode] =
+        &[ErrorCode::AdminsOnly, ErrorCode::NotFound, ErrorCode::ServerUnavailable];
     const DESTRUCTIVE: bool = true;
 
     fn object(request: &ServerRequest) -> ObjectRef<'_> {
-        ObjectRef::Server(&request.name)
+        ObjectRef::ManagedServer(&request.name)
     }
 }
 
@@ -258,14 +315,15 @@ impl Operation for ServersTest {
     const TITLE: &'static str = "Test a server";
     const DESCRIPTION: &'static str =
         "Connect to a server and check whether it answers. A stopped server is started for it.";
-    const ACCESS: Access = Access::Admins;
+    const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Changes { audit: Kind::ServerChanged };
-    const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound, ErrorCode::ServerUnavailable];
+    const ERRORS: &'static [ErrorCode] =
+        &[ErrorCode::AdminsOnly, ErrorCode::NotFound, ErrorCode::ServerUnavailable];
     const REST: &'static [Route] = &[Route::post("/api/mcp/servers/{id}/test").id("name").about_server()];
     const IDEMPOTENT: bool = true;
 
     fn object(request: &ServerRequest) -> ObjectRef<'_> {
-        ObjectRef::Server(&request.name)
+        ObjectRef::ManagedServer(&request.name)
     }
 }
 
@@ -375,11 +433,11 @@ impl Operation for ServersLogs {
     const NAME: &'static str = "servers_logs";
     const TITLE: &'static str = "Show a server's log";
     const DESCRIPTION: &'static str = "The latest lines of a server's standard error.";
-    const ACCESS: Access = Access::Admins;
+    const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
-    const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];
+    const ERRORS: &'static [ErrorCode] = &[ErrorCode::AdminsOnly, ErrorCode::NotFound];
 
     fn object(request: &LogsRequest) -> ObjectRef<'_> {
-        ObjectRef::Server(&request.name)
+        ObjectRef::ManagedServer(&request.name)
     }
 }

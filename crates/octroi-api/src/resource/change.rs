@@ -23,6 +23,10 @@ pub enum Topic {
     Proposals,
     /// A user or a token was added, changed or removed.
     Users,
+    /// A session was created, changed or closed.
+    Sessions,
+    /// The servers of an agent, or their state, changed.
+    Mounts,
     /// An audit record was written.
     Audit,
     /// A call began, or was decided about, or ended.
@@ -37,7 +41,7 @@ pub enum Topic {
 
 impl Topic {
     /// All topics.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Servers,
         Self::Tools,
         Self::Approvals,
@@ -46,6 +50,8 @@ impl Topic {
         Self::Policies,
         Self::Proposals,
         Self::Users,
+        Self::Sessions,
+        Self::Mounts,
         Self::Audit,
         Self::Calls,
         Self::Attention,
@@ -64,6 +70,8 @@ impl Topic {
             Self::Policies => "the policies in effect change",
             Self::Proposals => "a policy is proposed, decided, or changed",
             Self::Users => "a user or a token is added, changed or removed",
+            Self::Sessions => "a session is created, changed or closed",
+            Self::Mounts => "the servers of an agent, or their state, change",
             Self::Audit => "an audit record is written",
             Self::Calls => "a call begins, is decided about, or ends",
             Self::Attention => "an agent makes its first call",
@@ -108,6 +116,18 @@ pub enum ResourceChange<'a> {
         /// Its agent; `None` for the floor and the global policy.
         agent: Option<&'a str>,
     },
+    /// Of a session: its servers, or whether it is open.
+    Session {
+        /// Its id.
+        id: &'a str,
+    },
+    /// Of the servers of an agent, or of their state.
+    Mounts {
+        /// The agent.
+        agent: &'a str,
+        /// All servers that exist now.
+        servers: &'a [ServerKey],
+    },
     /// Of users or tokens.
     Users,
     /// Of the audit log.
@@ -133,6 +153,8 @@ impl ResourceChange<'_> {
             Self::Agent { .. } => Topic::Agents,
             Self::Policies => Topic::Policies,
             Self::Policy { .. } => Topic::Proposals,
+            Self::Session { .. } => Topic::Sessions,
+            Self::Mounts { .. } => Topic::Mounts,
             Self::Users => Topic::Users,
             Self::Audit => Topic::Audit,
             Self::Calls => Topic::Calls,
@@ -194,6 +216,16 @@ impl ResourceChange<'_> {
                         ResourceUri::AgentProposals(agent),
                     ]
                 }));
+                uris
+            }
+            Self::Session { id } => {
+                vec![ResourceUri::Sessions, ResourceUri::SessionMcpConfig(id.to_owned())]
+            }
+            Self::Mounts { agent, servers } => {
+                let mut uris =
+                    vec![ResourceUri::AgentMounts(agent.to_owned()), ResourceUri::CompositorServers];
+                let names = servers.iter().map(|key| key.name.to_string());
+                uris.extend(names.map(ResourceUri::CompositorState));
                 uris
             }
             Self::Users => vec![ResourceUri::Users, ResourceUri::Tokens, ResourceUri::Attention],

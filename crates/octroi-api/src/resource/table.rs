@@ -7,7 +7,7 @@ use super::change::Topic;
 use super::{Content, ResourceEntry, ResourceKind};
 use crate::access::Access;
 use crate::operations::activity::CallPage;
-use crate::operations::agents::{Agent, AgentSession, AgentSnapshot, AgentStatus};
+use crate::operations::agents::{Agent, AgentMounts, AgentSession, AgentSnapshot, AgentStatus, MountRecord};
 use crate::operations::approvals::Approval;
 use crate::operations::attention::Attention;
 use crate::operations::audit::AuditRecords;
@@ -18,6 +18,7 @@ use crate::operations::pins::HeldPins;
 use crate::operations::policies::{PolicyState, PolicyVersion};
 use crate::operations::proposals::ProposalList;
 use crate::operations::servers::{LogLines, ServerStatus};
+use crate::operations::sessions::{SessionList, SessionMcpConfig};
 use crate::operations::tokens::TokenList;
 use crate::operations::tools::ToolCatalog;
 use crate::operations::users::UserList;
@@ -67,6 +68,12 @@ impl ResourceEntry {
         self
     }
 
+    /// Lets agents read their own, and nobody else.
+    const fn of_own_agent(mut self) -> Self {
+        self.access = Access::OwnAgent;
+        self
+    }
+
     /// Lets agents read their own.
     const fn or_own_agent(mut self) -> Self {
         self.access = Access::PeopleAndOwnAgent;
@@ -75,7 +82,7 @@ impl ResourceEntry {
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 28] = [
+pub static RESOURCES: [ResourceEntry; 33] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
@@ -92,6 +99,40 @@ pub static RESOURCES: [ResourceEntry; 28] = [
         json::<ServerStatus>(),
         &[Topic::Servers],
     ),
+    of_people(
+        ResourceKind::Sessions,
+        "resource://sessions/list",
+        ("sessions", "Sessions"),
+        "The open sessions that the reader may see",
+        json::<SessionList>(),
+        &[Topic::Sessions],
+    ),
+    of_people(
+        ResourceKind::SessionMcpConfig,
+        "resource://sessions/{id}/mcp-config",
+        ("session-mcp-config", "Servers of a session"),
+        "The servers that are used in a session, and those that could be",
+        json::<SessionMcpConfig>(),
+        &[Topic::Sessions],
+    ),
+    of_people(
+        ResourceKind::CompositorServers,
+        "resource://compositor_meta/servers",
+        ("compositor-servers", "Servers of this agent"),
+        "The servers that the agent has, and their state",
+        json::<AgentMounts>(),
+        &[Topic::Mounts],
+    )
+    .of_own_agent(),
+    of_people(
+        ResourceKind::CompositorState,
+        "resource://compositor_meta/state/{server}",
+        ("compositor-state", "State of a server of this agent"),
+        "Whether a server that the agent has is initializing, running or failed",
+        json::<MountRecord>(),
+        &[Topic::Mounts],
+    )
+    .of_own_agent(),
     of_people(
         ResourceKind::Health,
         "resource://health/servers",
@@ -193,6 +234,15 @@ pub static RESOURCES: [ResourceEntry; 28] = [
         "Whether clients of an agent are connected, and what it is doing",
         json::<AgentSession>(),
         &[Topic::Agents],
+    )
+    .or_own_agent(),
+    of_people(
+        ResourceKind::AgentMounts,
+        "resource://agents/{agent_id}/mcp/state",
+        ("agent-mounts", "Servers of an agent"),
+        "The servers that an agent has, and their state",
+        json::<AgentMounts>(),
+        &[Topic::Mounts],
     )
     .or_own_agent(),
     of_people(

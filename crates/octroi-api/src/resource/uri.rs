@@ -17,6 +17,14 @@ pub enum ResourceUri {
     Servers,
     /// One server.
     Server(ServerKey),
+    /// All sessions.
+    Sessions,
+    /// The servers of a session, by its id.
+    SessionMcpConfig(String),
+    /// The servers of the agent that asks.
+    CompositorServers,
+    /// The state of a server of the agent that asks, by its name.
+    CompositorState(String),
     /// The health of all servers.
     Health,
     /// All tools.
@@ -46,6 +54,8 @@ pub enum ResourceUri {
     AgentSnapshot(String),
     /// The session of an agent, by its id.
     AgentSession(String),
+    /// The servers of an agent, by its id.
+    AgentMounts(String),
     /// All users.
     Users,
     /// All tokens.
@@ -95,6 +105,10 @@ impl ResourceUri {
         Some(match kind {
             ResourceKind::Servers => Self::Servers,
             ResourceKind::Server => Self::Server(server_of(&text(0)?)?),
+            ResourceKind::Sessions => Self::Sessions,
+            ResourceKind::SessionMcpConfig => Self::SessionMcpConfig(text(0)?),
+            ResourceKind::CompositorServers => Self::CompositorServers,
+            ResourceKind::CompositorState => Self::CompositorState(text(0)?),
             ResourceKind::Health => Self::Health,
             ResourceKind::Tools => Self::Tools,
             ResourceKind::PendingApprovals => Self::PendingApprovals,
@@ -107,6 +121,7 @@ impl ResourceUri {
             ResourceKind::AgentState => Self::AgentState(text(0)?),
             ResourceKind::AgentSnapshot => Self::AgentSnapshot(text(0)?),
             ResourceKind::AgentSession => Self::AgentSession(text(0)?),
+            ResourceKind::AgentMounts => Self::AgentMounts(text(0)?),
             ResourceKind::Users => Self::Users,
             ResourceKind::Tokens => Self::Tokens,
             ResourceKind::ActivePolicy => Self::ActivePolicy,
@@ -129,6 +144,10 @@ impl ResourceUri {
         match self {
             Self::Servers => (ResourceKind::Servers, vec![]),
             Self::Server(key) => (ResourceKind::Server, vec![segment_of(key)]),
+            Self::Sessions => (ResourceKind::Sessions, vec![]),
+            Self::SessionMcpConfig(id) => (ResourceKind::SessionMcpConfig, vec![id.clone()]),
+            Self::CompositorServers => (ResourceKind::CompositorServers, vec![]),
+            Self::CompositorState(server) => (ResourceKind::CompositorState, vec![server.clone()]),
             Self::Health => (ResourceKind::Health, vec![]),
             Self::Tools => (ResourceKind::Tools, vec![]),
             Self::PendingApprovals => (ResourceKind::PendingApprovals, vec![]),
@@ -143,6 +162,7 @@ impl ResourceUri {
             Self::AgentState(agent) => (ResourceKind::AgentState, vec![agent.clone()]),
             Self::AgentSnapshot(agent) => (ResourceKind::AgentSnapshot, vec![agent.clone()]),
             Self::AgentSession(agent) => (ResourceKind::AgentSession, vec![agent.clone()]),
+            Self::AgentMounts(agent) => (ResourceKind::AgentMounts, vec![agent.clone()]),
             Self::Users => (ResourceKind::Users, vec![]),
             Self::Tokens => (ResourceKind::Tokens, vec![]),
             Self::ActivePolicy => (ResourceKind::ActivePolicy, vec![]),
@@ -176,20 +196,26 @@ impl ResourceUri {
     /// The object that the access rule checks.
     pub fn object(&self) -> ObjectRef<'_> {
         match self {
-            Self::Server(key) | Self::ServerLogs(key) => ObjectRef::Server(key.name.as_str()),
+            Self::Server(key) | Self::ServerLogs(key) => ObjectRef::ServerKey(key),
+            Self::SessionMcpConfig(id) => ObjectRef::Session(id),
             Self::AgentInfo(agent)
             | Self::AgentState(agent)
             | Self::AgentSnapshot(agent)
             | Self::AgentSession(agent)
+            | Self::AgentMounts(agent)
             | Self::AgentPendingApprovals(agent)
             | Self::AgentPastApprovals(agent)
             | Self::AgentPolicyState(agent)
             | Self::AgentPolicySource(agent)
             | Self::AgentProposals(agent) => ObjectRef::Agent(agent),
             Self::AgentApproval { id, .. } => ObjectRef::Approval(id),
-            Self::ActivePolicy | Self::ActivePolicyAlias => ObjectRef::Caller,
+            Self::ActivePolicy
+            | Self::ActivePolicyAlias
+            | Self::CompositorServers
+            | Self::CompositorState(_) => ObjectRef::Caller,
             Self::Proposal(id) => ObjectRef::Proposal(*id),
             Self::Servers
+            | Self::Sessions
             | Self::Health
             | Self::Tools
             | Self::PendingApprovals

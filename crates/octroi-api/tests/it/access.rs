@@ -96,7 +96,10 @@ fn a_reference_says_whose_it_is_or_has_to_be_looked_up() {
     for (object, expected) in [
         (ObjectRef::Gateway, Some(Owner::Everyone)),
         (ObjectRef::Administration, Some(Owner::Admins)),
-        (ObjectRef::Server("files"), Some(Owner::Everyone)),
+        (ObjectRef::Server("files"), None),
+        (ObjectRef::ManagedServer("files"), None),
+        (ObjectRef::PastServer("files"), None),
+        (ObjectRef::Session("s"), None),
         (ObjectRef::Tool("files.read"), Some(Owner::Everyone)),
         (ObjectRef::Caller, None),
         (ObjectRef::Agent("writer"), None),

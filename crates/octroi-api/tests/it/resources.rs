@@ -109,6 +109,8 @@ fn changes_report_what_the_table_says() {
         ResourceChange::Policies,
         ResourceChange::Policy { id: 7, agent: Some("coder") },
         ResourceChange::Policy { id: 7, agent: None },
+        ResourceChange::Session { id: "7" },
+        ResourceChange::Mounts { agent: "coder", servers: &servers },
         ResourceChange::Users,
         ResourceChange::Audit,
         ResourceChange::Calls,
@@ -134,8 +136,11 @@ fn changes_report_what_the_table_says() {
 
 #[test]
 fn whose_a_resource_is() {
+    let files = server("files");
     for (uri, object) in [
-        ("resource://servers/files", ObjectRef::Server("files")),
+        ("resource://servers/files", ObjectRef::ServerKey(&files)),
+        ("resource://sessions/s/mcp-config", ObjectRef::Session("s")),
+        ("resource://compositor_meta/servers", ObjectRef::Caller),
         ("resource://agents/coder/policy/state", ObjectRef::Agent("coder")),
         ("resource://agents/coder/approvals/pending", ObjectRef::Agent("coder")),
         ("resource://agents/coder/approvals/ap_1", ObjectRef::Approval("ap_1")),

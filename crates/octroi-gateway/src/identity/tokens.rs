@@ -323,6 +323,11 @@ impl Identity {
         }
     }
 
+    /// Reads tokens again after some were revoked elsewhere.
+    pub(crate) async fn reread_tokens(&self) -> Result<(), OperatorError> {
+        self.tokens_changed().await
+    }
+
     pub(crate) async fn tokens_changed(&self) -> Result<(), OperatorError> {
         self.reread().await?;
         self.subscriptions.announce(&ResourceChange::Users);

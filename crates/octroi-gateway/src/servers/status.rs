@@ -1,6 +1,6 @@
 //! The status of servers.
 
-use octroi_api::operations::servers::ServerStatus;
+use octroi_api::operations::servers::{ServerOwnership, ServerStatus};
 use octroi_core::server::{ServerSpec, Transport};
 use octroi_core::{Principal, ServerKey, SwitchedOff};
 use octroi_upstream::UpstreamError;
@@ -69,6 +69,7 @@ impl Servers {
         let strays = catalogue.offer(&spec.key).map(|offer| offer.strays.clone());
         ServerStatus {
             name: spec.key.to_string(),
+            ownership: ServerOwnership::default(),
             title: spec.title.clone(),
             description: spec.description.clone(),
             transport: match spec.transport {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use octroi_api::{ObjectRef, Owner};
-use octroi_core::Principal;
+use octroi_core::{Principal, Scope, ServerKey};
 use octroi_gateway::{Gateway, OperatorError, PolicyError, PolicyRefusal};
 
 use crate::error::OperationError;
+use crate::operations::unknown_server;
 
 /// The owner of an object, as it was looked up.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +28,14 @@ impl FoundOwner {
     fn of_agent(gateway: &Gateway, agent: &str) -> Self {
         let user = gateway.identity().owner_of(agent);
         Self::Agent { agent: agent.to_owned(), user, approvers: Vec::new() }
+    }
+
+    /// The owner of a server, or of what everybody shares.
+    fn of_server(key: &ServerKey, shared: Self) -> Self {
+        match &key.scope {
+            Scope::System => shared,
+            Scope::User(owner) => Self::User(owner.to_string()),
+        }
     }
 
     /// The owner as the access rule compares it with a principal.
@@ -76,9 +85,24 @@ pub(super) async fn find(
         // What is recorded of it is left. No member has this name.
         ObjectRef::PastAgent(_) => FoundOwner::User(String::new()),
         ObjectRef::Agent(_) => FoundOwner::Nobody,
-        ObjectRef::NewAgent(_) | ObjectRef::Gateway | ObjectRef::Server(_) | ObjectRef::Tool(_) => {
-            FoundOwner::Everyone
+        ObjectRef::NewAgent(_) | ObjectRef::Gateway | ObjectRef::Tool(_) => FoundOwner::Everyone,
+        ObjectRef::Server(name) => match gateway.stored_servers().find(principal.user(), name) {
+            Some(key) => FoundOwner::of_server(&key, FoundOwner::Everyone),
+            None => FoundOwner::Nobody,
+        },
+        ObjectRef::ServerKey(key) if gateway.stored_servers().knows(key) => {
+            FoundOwner::of_server(key, FoundOwner::Everyone)
         }
+        ObjectRef::ServerKey(_) => FoundOwner::Nobody,
+        ObjectRef::ManagedServer(name) => match gateway.stored_servers().find(principal.user(), name) {
+            Some(key) => FoundOwner::of_server(&key, FoundOwner::Admins),
+            None => FoundOwner::Nobody,
+        },
+        ObjectRef::PastServer(name) => past_server(gateway, principal, name).await?,
+        ObjectRef::Session(id) => match gateway.choices().session(id) {
+            Some(session) => FoundOwner::User(session.user),
+            None => FoundOwner::Nobody,
+        },
         ObjectRef::User(name) => match gateway.identity().user(name) {
             Some(user) => FoundOwner::User(user.name),
             None => FoundOwner::Nobody,
@@ -109,12 +133,42 @@ pub(super) async fn find(
     })
 }
 
+/// The owner of a server that may have been deleted.
+async fn past_server(
+    gateway: &Gateway,
+    principal: &Principal,
+    name: &str,
+) -> Result<FoundOwner, OperationError> {
+    let stored = gateway.stored_servers();
+    if let Some(key) = stored.find(principal.user(), name) {
+        return Ok(FoundOwner::of_server(&key, FoundOwner::Admins));
+    }
+    let Some(key) = ServerKey::parse(name) else {
+        return Ok(FoundOwner::Nobody);
+    };
+    let own = ServerKey { scope: Scope::User(Arc::clone(principal.user())), name: key.name.clone() };
+    for key in [key, own] {
+        if stored.deleted(&key).await?.is_some() {
+            // Nobody learns that there was one for everybody.
+            return Ok(match FoundOwner::of_server(&key, FoundOwner::Admins) {
+                FoundOwner::Admins if !principal.is_admin() => continue,
+                owner => owner,
+            });
+        }
+    }
+    Ok(FoundOwner::Nobody)
+}
+
 /// The error that says that this object does not exist.
-pub(super) fn not_found(object: ObjectRef<'_>) -> OperationError {
+pub(super) fn not_found(gateway: &Gateway, principal: &Principal, object: ObjectRef<'_>) -> OperationError {
     match object {
         ObjectRef::Approval(id) => OperatorError::UnknownApproval(id.to_owned()).into(),
         ObjectRef::Proposal(_) => PolicyError::Refused(PolicyRefusal::Unknown).into(),
-        ObjectRef::Server(name) => OperationError::not_found(format!("there is no server `{name}`")),
+        ObjectRef::Server(name) | ObjectRef::ManagedServer(name) | ObjectRef::PastServer(name) => {
+            unknown_server(gateway, principal, name)
+        }
+        ObjectRef::ServerKey(key) => unknown_server(gateway, principal, &key.to_string()),
+        ObjectRef::Session(id) => OperatorError::UnknownSession(id.to_owned()).into(),
         ObjectRef::Tool(name) => OperationError::not_found(format!("there is no tool `{name}`")),
         ObjectRef::Agent(id) | ObjectRef::PastAgent(id) => OperatorError::UnknownAgent(id.to_owned()).into(),
         // Ids of agents are unique among all users: somebody else has this one.

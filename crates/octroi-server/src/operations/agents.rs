@@ -12,6 +12,7 @@ use super::handler::Plan;
 use super::shape::{count, map_response};
 use crate::error::OperationError;
 
+pub(super) mod mounts;
 mod showing;
 
 use showing::WaitingCalls;
@@ -118,7 +119,8 @@ pub(super) async fn abort(context: &OperationContext, request: AgentReasonReques
 pub(super) async fn delete(context: &OperationContext, request: AgentRequest) -> Plan<Agent> {
     let removed = one(context, &request.agent_id).await?;
     let change = context.gateway.remove_agent(&request.agent_id, context.principal()).await?;
-    Ok(map_response(change, move |_| removed))
+    let gateway = context.gateway.clone();
+    Ok(map_response(change, move |_| removed).then(async move { Ok(gateway.people_changed().await?) }))
 }
 
 fn only_admins_hand_over(context: &OperationContext, owner: Option<&str>) -> Result<(), OperationError> {

@@ -1,5 +1,9 @@
 //! Handlers of operations about servers.
 
+mod ownership;
+mod stored;
+
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use octroi_api::operations::NoArguments;
@@ -7,8 +11,9 @@ use octroi_api::operations::servers::{
     GateStatus, LOG_LINES, LogLine, LogLines, LogsRequest, RefreshRequest, Refreshed, RefreshedServers,
     ServerCheck, ServerDetail, ServerList, ServerRequest, ServerStatus, ToggleRequest,
 };
-use octroi_core::ServerKey;
+use octroi_core::pool::is_within_reach;
 use octroi_core::suggest::did_you_mean;
+use octroi_core::{Principal, Scope, ServerKey};
 use octroi_gateway::{ErrorDetail, FiledUnder, Gateway, PlannedChange, Upstream, UpstreamError};
 use serde_json::json;
 
@@ -16,6 +21,8 @@ use super::context::OperationContext;
 use super::handler::Plan;
 use super::shape::count;
 use crate::error::OperationError;
+use ownership::status_of_entry;
+pub(super) use stored::{add, delete, history, roll_back, switch_many, update};
 
 /// How many past health checks are shown.
 const CHECKS_SHOWN: u32 = 10;
@@ -37,9 +44,18 @@ pub(crate) async fn list(context: &OperationContext, _: NoArguments) -> Result<S
     })
 }
 
-/// The status of every server that the reader may know of.
+/// The status of every server that a principal may see.
 pub(super) fn all(context: &OperationContext) -> Vec<ServerStatus> {
-    context.gateway.servers().status_for(context.principal())
+    let (gateway, principal) = (&context.gateway, context.principal());
+    let running = gateway.servers().status(ErrorDetail::of(principal));
+    let known: HashSet<String> = running.iter().map(|status| status.name.clone()).collect();
+    let entries = gateway.stored_servers().entries();
+    let unusable = entries.iter().filter(|entry| !known.contains(&entry.record.key.to_string()));
+    let all = running.into_iter().chain(unusable.map(|entry| status_of_entry(entry)));
+    let mut all: Vec<ServerStatus> =
+        all.filter_map(|status| ownership::complete(gateway, principal, status)).collect();
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    all
 }
 
 /// The status of every custom gate. What its program wrote is for administrators, like a server's log.
@@ -58,25 +74,35 @@ pub(crate) fn get_status(
     context: &OperationContext,
     key: &ServerKey,
 ) -> Result<ServerStatus, OperationError> {
-    let detail = ErrorDetail::of(context.principal());
-    let known = context.gateway.pools().key_for(context.principal(), &key.to_string());
-    let found = known.and_then(|key| context.gateway.servers().server_status(&key, detail));
-    found.ok_or_else(|| unknown(context, &key.to_string()))
+    status(&context.gateway, key, context.principal())
 }
 
-/// The status of a server that was there a moment ago.
-fn status(gateway: &Gateway, key: &ServerKey, detail: ErrorDetail) -> Result<ServerStatus, OperationError> {
-    let status = gateway.servers().server_status(key, detail);
-    status.ok_or_else(|| OperationError::not_found(format!("there is no server `{key}` any more")))
+/// The status of a server, as a principal sees it.
+pub(super) fn status(
+    gateway: &Gateway,
+    key: &ServerKey,
+    reader: &Principal,
+) -> Result<ServerStatus, OperationError> {
+    let running = gateway.servers().server_status(key, ErrorDetail::of(reader));
+    let entries = gateway.stored_servers().entries();
+    let status = running.or_else(|| entries.get(key).map(|entry| status_of_entry(entry)));
+    let status = status.and_then(|status| ownership::complete(gateway, reader, status));
+    status.ok_or_else(|| unknown(gateway, reader, &key.to_string()))
 }
 
 pub(super) async fn get(
     context: &OperationContext,
     request: ServerRequest,
 ) -> Result<ServerDetail, OperationError> {
-    let gateway = &context.gateway;
-    let upstream = find(context, &request.name)?;
-    let key = &upstream.spec().key;
+    detail(&context.gateway, &find_key(context, &request.name)?, context.principal()).await
+}
+
+/// Everything about a server, as a principal sees it.
+pub(super) async fn detail(
+    gateway: &Gateway,
+    key: &ServerKey,
+    reader: &Principal,
+) -> Result<ServerDetail, OperationError> {
     let checks = match gateway.persistence() {
         Some(persistence) => persistence.checks(key, CHECKS_SHOWN).await?,
         None => Vec::new(),
@@ -86,21 +112,33 @@ pub(super) async fn get(
         health: check.health.into(),
         latency_ms: check.latency_ms,
         // The recorded text contains what the server wrote.
-        error: check.error.filter(|_| context.principal().is_admin()),
+        error: check.error.filter(|_| reader.is_admin()),
     });
-    Ok(ServerDetail { status: get_status(context, key)?, checks: checks.collect() })
+    let entry = gateway.stored_servers().entries().get(key).map(|entry| entry.masked());
+    // Arguments and addresses of what everybody shares are the administrators' business.
+    let entry = entry.filter(|_| reader.is_admin() || matches!(key.scope, Scope::User(_)));
+    Ok(ServerDetail { status: status(gateway, key, reader)?, checks: checks.collect(), entry })
 }
 
 pub(super) async fn toggle(context: &OperationContext, request: ToggleRequest) -> Plan<ServerStatus> {
     let gateway = Arc::clone(&context.gateway);
-    let upstream = find(context, &request.name)?;
-    let key = upstream.spec().key.clone();
-    let detail = ErrorDetail::of(context.principal());
-    let by = Arc::clone(context.requester.principal.id());
-    let change = gateway.servers().switch(&upstream, request.enabled, by).filed_under(of_server(&key));
-    Ok(change.map(move |switched| {
+    let principal = context.principal().clone();
+    let key = find_key(context, &request.name)?;
+    // What everybody shares is switched for everybody by administrators only.
+    let is_for_me = request.for_me || (key.scope == Scope::System && !principal.is_admin());
+    let change = if is_for_me {
+        let change =
+            gateway.choices().prefer(principal.user(), std::slice::from_ref(&key), request.enabled).await?;
+        change.map(|made| Ok(made?))
+    } else {
+        let upstream = find(context, &request.name)?;
+        let by = Arc::clone(principal.id());
+        let change = gateway.servers().switch(&upstream, request.enabled, by).filed_under(of_server(&key));
+        change.map(|made| Ok(made?))
+    };
+    Ok(change.map(move |switched: Result<(), OperationError>| {
         switched?;
-        status(&gateway, &key, detail)
+        status(&gateway, &key, &principal)
     }))
 }
 
@@ -111,10 +149,10 @@ pub(super) async fn restart(context: &OperationContext, request: ServerRequest) 
     let subject = json!({"change": "server_restarted", "server": key.to_string()});
     let before = json!({"state": upstream.condition().lifecycle.as_str()});
     let filed_under = of_server(&key);
-    let detail = ErrorDetail::of(context.principal());
+    let reader = context.principal().clone();
     let change = PlannedChange::new(subject, before, json!({"state": "running"}), async move {
         upstream.restart().await.map_err(|error| unavailable(&key, error))?;
-        status(&gateway, &key, detail)
+        status(&gateway, &key, &reader)
     });
     Ok(change.filed_under(filed_under))
 }
@@ -127,10 +165,10 @@ pub(super) async fn test(context: &OperationContext, request: ServerRequest) -> 
     let subject = json!({"change": "server_tested", "server": key.to_string()});
     let before = json!({"state": upstream.condition().lifecycle.as_str()});
     let filed_under = of_server(&key);
-    let detail = ErrorDetail::of(context.principal());
+    let reader = context.principal().clone();
     let change = PlannedChange::new(subject, before, json!({"state": "running"}), async move {
         upstream.check_now().await.map_err(|error| unavailable(&key, error))?;
-        status(&gateway, &key, detail)
+        status(&gateway, &key, &reader)
     });
     Ok(change.filed_under(filed_under))
 }
@@ -182,10 +220,10 @@ pub(super) async fn start_and_refresh(
     let subject = json!({"change": "server_started_and_refreshed", "server": key.to_string()});
     let before = json!({"state": upstream.condition().lifecycle.as_str()});
     let filed_under = of_server(&key);
-    let detail = ErrorDetail::of(context.principal());
+    let reader = context.principal().clone();
     let change = PlannedChange::new(subject, before, json!({"state": "running"}), async move {
         gateway.servers().refresh_all(&upstream).await.map_err(|error| unavailable(&key, error))?;
-        Ok(Refreshed::One(Box::new(status(&gateway, &key, detail)?)))
+        Ok(Refreshed::One(Box::new(status(&gateway, &key, &reader)?)))
     });
     Ok(change.filed_under(filed_under))
 }
@@ -215,16 +253,37 @@ fn lines(upstream: &Upstream, n_max: usize, from: u64) -> LogLines {
     LogLines { lines: lines.collect() }
 }
 
-/// The server of a name. If to the requester there is none, the error lists those that there are.
-fn find(context: &OperationContext, name: &str) -> Result<Arc<Upstream>, OperationError> {
-    let key = context.gateway.pools().key_for(context.principal(), name);
-    let found = key.and_then(|key| context.gateway.servers().upstream(&key));
-    found.ok_or_else(|| unknown(context, name))
+/// The server that a principal names, by id or name.
+pub(super) fn find_key(context: &OperationContext, name: &str) -> Result<ServerKey, OperationError> {
+    let found = context.gateway.stored_servers().find(context.principal().user(), name);
+    let found = found.filter(|key| may_see(context.principal(), key));
+    found.ok_or_else(|| unknown(&context.gateway, context.principal(), name))
 }
 
-/// The error for a name that no server has: the one that was probably meant, else all.
-pub(super) fn unknown(context: &OperationContext, name: &str) -> OperationError {
-    let known = context.gateway.servers().names_for(context.principal());
+/// Whether a principal may see a server: everything for administrators, their own and what is shared for members.
+pub(super) fn may_see(principal: &Principal, key: &ServerKey) -> bool {
+    principal.is_admin() || is_within_reach(principal.user(), key)
+}
+
+/// The server that a principal names, as it runs.
+fn find(context: &OperationContext, name: &str) -> Result<Arc<Upstream>, OperationError> {
+    let key = find_key(context, name)?;
+    context.gateway.servers().upstream(&key).ok_or_else(|| {
+        let entries = context.gateway.stored_servers().entries();
+        let reason = entries.get(&key).and_then(|entry| entry.error.clone());
+        let reason = reason.unwrap_or_else(|| "it is not running".to_owned());
+        OperationError::InvalidArguments(format!("the server `{key}` cannot be used: {reason}"))
+    })
+}
+
+/// The error for a name that no server has, or that of somebody else: the one that was probably meant, else all that the
+/// principal may see.
+pub(crate) fn unknown(gateway: &Gateway, principal: &Principal, name: &str) -> OperationError {
+    let entries = gateway.stored_servers().entries();
+    let stored = entries.iter().map(|entry| entry.record.key.clone());
+    let known = gateway.servers().upstreams().into_iter().map(|upstream| upstream.spec().key.clone());
+    let known: BTreeSet<ServerKey> = known.chain(stored).filter(|key| may_see(principal, key)).collect();
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
     let suggestion = did_you_mean(name, known.iter().map(String::as_str));
     let suggestion = suggestion.unwrap_or_else(|| match known.as_slice() {
         [] => "no server is configured".to_owned(),
@@ -236,7 +295,7 @@ pub(super) fn unknown(context: &OperationContext, name: &str) -> OperationError 
     )
 }
 
-fn of_server(key: &ServerKey) -> FiledUnder {
+pub(super) fn of_server(key: &ServerKey) -> FiledUnder {
     FiledUnder { server: Some(key.to_string()), ..FiledUnder::default() }
 }
 

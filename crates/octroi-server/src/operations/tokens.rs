@@ -7,7 +7,8 @@ use octroi_api::operations::tokens::{
 };
 use octroi_core::time::show_time;
 use octroi_gateway::{
-    CreatedToken as NewToken, Gateway, ListedToken, NewAgent, TokenRequest as NewTokenRequest, TokenSubject,
+    CreatedToken as NewToken, Gateway, ListedToken, NewAgent, OperatorError, TokenRequest as NewTokenRequest,
+    TokenSubject,
 };
 
 use super::context::OperationContext;
@@ -44,6 +45,9 @@ pub(super) async fn create(context: &OperationContext, request: CreateTokenReque
     let subject = subject(&request)?;
     let expires_in = request.expires_in_seconds.map(seconds("expires_in_seconds")).transpose()?;
     let gateway = &context.gateway;
+    if let TokenSubject::Session { agent, session } = &subject {
+        check_session(gateway, agent, session)?;
+    }
     // A token is of no use without its agent, and an agent's first token is how most agents begin.
     let new_agent = request.agent_id.filter(|agent| !gateway.governance().knows_agent(agent));
     let request = NewTokenRequest { subject, label: request.label, expires_in };
@@ -72,6 +76,19 @@ pub(super) async fn revoke(context: &OperationContext, request: TokenRequest) ->
     let change = context.gateway.identity().revoke_token(&request.id, context.principal()).await?;
     let gateway = context.gateway.clone();
     Ok(map_response(change, move |token| describe(&gateway, token)))
+}
+
+/// Fails unless the session is open, and one of the agent and its owner. One of somebody else does not exist.
+fn check_session(gateway: &Gateway, agent: &str, id: &str) -> Result<(), OperationError> {
+    let owner = gateway.identity().owner_of(agent);
+    let session = gateway.choices().session(id).filter(|session| {
+        session.user == *owner && session.agent.as_ref().is_none_or(|of_session| of_session == agent)
+    });
+    let session = session.ok_or_else(|| OperatorError::UnknownSession(id.to_owned()))?;
+    match session.closed {
+        None => Ok(()),
+        Some(_) => Err(OperatorError::SessionClosed(id.to_owned()).into()),
+    }
 }
 
 /// What the token is for: exactly one thing.

@@ -61,7 +61,7 @@ fn filter_of(
         named.push(match pools.key_for(context.principal(), name) {
             Some(key) => key.to_string(),
             None if name == OWN_NAME => name.clone(),
-            None => return Err(servers::unknown(context, name)),
+            None => return Err(servers::unknown(&context.gateway, context.principal(), name)),
         });
     }
     let filter = ToolFilter {

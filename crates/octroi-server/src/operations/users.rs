@@ -60,7 +60,10 @@ pub(super) async fn update(context: &OperationContext, request: UpdateUserReques
     }
     let change = context.gateway.identity().change_user(&request.name, change, context.principal()).await?;
     let gateway = context.gateway.clone();
-    Ok(map_response(change, move |user| describe(&gateway, user)))
+    let shown = gateway.clone();
+    // What a user's servers may do depends on the role.
+    Ok(map_response(change, move |user| describe(&shown, user))
+        .then(async move { Ok(gateway.people_changed().await?) }))
 }
 
 pub(super) async fn remove(context: &OperationContext, request: UserRequest) -> Plan<User> {
@@ -70,8 +73,10 @@ pub(super) async fn remove(context: &OperationContext, request: UserRequest) -> 
     let change = context.gateway.identity().remove_user(&request.name, by).await?;
     let (gateway, by) = (context.gateway.clone(), by.id().to_string());
     let shown = gateway.clone();
-    Ok(map_response(change, move |user| removed.unwrap_or_else(|| describe(&shown, user)))
-        .then(async move { Ok(gateway.agents_removed(&agents, &by).await?) }))
+    Ok(map_response(change, move |user| removed.unwrap_or_else(|| describe(&shown, user))).then(async move {
+        gateway.agents_removed(&agents, &by).await?;
+        Ok(gateway.people_changed().await?)
+    }))
 }
 
 fn describe(gateway: &Gateway, user: KnownUser) -> User {

@@ -81,6 +81,8 @@ impl Sqlite {
         for sql in [
             "DELETE FROM tool_uses WHERE agent = ?1",
             "DELETE FROM agents WHERE id = ?1",
+            "DELETE FROM agent_lists WHERE agent = ?1",
+            "DELETE FROM sessions WHERE agent = ?1",
             "UPDATE tokens SET revoked_at_ms = ?3, revoked_by = ?4 WHERE agent = ?1 AND revoked_at_ms IS NULL",
             "UPDATE policy_revision SET revision = revision + 1
              WHERE EXISTS (SELECT 1 FROM policies WHERE level = 'agent' AND agent = ?1 AND status = 'active')",

@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use tracing::warn;
 
 use super::sealing::SealedColumn;
-use super::{Sqlite, sealing};
+use super::{Sqlite, entries, sealing};
 use crate::error::StoreError;
 use crate::key::{Cipher, KnownKey, MasterKey, SEALED};
 use crate::secret::{Rekeyed, SecretRecord, StoredSecret};
@@ -32,9 +32,10 @@ pub(super) async fn known_key(connection: &mut SqliteConnection) -> Result<Optio
     };
     let n_secrets: i64 = sqlx::query_scalar("SELECT count(*) FROM secrets WHERE key_id = ?")
         .bind(&key_id)
-        .fetch_one(connection)
+        .fetch_one(&mut *connection)
         .await?;
-    Ok(Some(KnownKey { key_id, n_secrets: n_secrets.cast_unsigned() }))
+    let n_entries = entries::count_sealed(connection).await?;
+    Ok(Some(KnownKey { key_id, n_secrets: (n_secrets + n_entries).cast_unsigned() }))
 }
 
 /// Remembers which master key is in use.
@@ -244,6 +245,9 @@ async fn reseal(
             }
         }
     }
+    let (n_entries, n_unreadable) = entries::reseal(connection, old, new).await?;
+    rekeyed.n_entries = n_entries;
+    rekeyed.n_unreadable += n_unreadable;
     remember_key(connection, new).await?;
     Ok(rekeyed)
 }

@@ -59,11 +59,25 @@ impl Sqlite {
             .execute(&mut *durable.transaction)
             .await
             .map_err(|error| self.failed(error))?;
-        sqlx::query("DELETE FROM secrets WHERE scope = ?")
-            .bind(Scope::User(name.into()).to_string())
-            .execute(&mut *durable.transaction)
-            .await
-            .map_err(|error| self.failed(error))?;
+        // What was configured of the user's servers goes as well: it has the user's tokens.
+        for sql in [
+            "DELETE FROM secrets WHERE scope = ?1",
+            "DELETE FROM server_preferences WHERE server IN (SELECT id FROM server_entries WHERE scope = ?1)",
+            "DELETE FROM session_servers WHERE server IN (SELECT id FROM server_entries WHERE scope = ?1)",
+            "DELETE FROM agent_servers WHERE server IN (SELECT id FROM server_entries WHERE scope = ?1)",
+            "DELETE FROM server_entries WHERE scope = ?1",
+            "DELETE FROM server_revisions WHERE scope = ?1",
+            "DELETE FROM servers WHERE scope = ?1",
+            "DELETE FROM server_preferences WHERE user = ?2",
+            "DELETE FROM sessions WHERE user = ?2",
+        ] {
+            sqlx::query(sql)
+                .bind(Scope::User(name.into()).to_string())
+                .bind(name)
+                .execute(&mut *durable.transaction)
+                .await
+                .map_err(|error| self.failed(error))?;
+        }
         let removed = sqlx::query("DELETE FROM users WHERE name = ?")
             .bind(name)
             .execute(&mut *durable.transaction)

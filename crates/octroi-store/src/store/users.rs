@@ -21,7 +21,7 @@ impl Store {
         }
     }
 
-    /// Removes a user with the user's tokens, secrets and agents, as [`Self::remove_agent`] does, and the tokens of
+    /// Removes a user with the user's tokens, secrets, servers, sessions and agents, as [`Self::remove_agent`] does, and the tokens of
     /// these agents; returns whether there was such a user.
     pub async fn remove_user(&self, name: &str, by: &str, now_ms: i64) -> Result<bool, StoreError> {
         match &self.engine {

@@ -3,6 +3,8 @@
 mod agents;
 mod approvals;
 mod audit;
+mod choices;
+mod entries;
 mod pins;
 mod policies;
 mod secrets;

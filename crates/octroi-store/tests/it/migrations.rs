@@ -33,6 +33,7 @@ const NAMES: [&str; 22] = [
     "shared_texts",
     "secrets",
     "audit_calls",
+    "server_entries",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");

@@ -56,7 +56,7 @@ fn mount_with_room(kilobytes: usize) -> String {
 
 #[test]
 fn a_disk_that_fills_up() {
-    run_mounted("child_on_a_disk_that_fills_up", &mount_with_room(1_000));
+    run_mounted("child_on_a_disk_that_fills_up", &mount_with_room(1_200));
 }
 
 #[tokio::test]

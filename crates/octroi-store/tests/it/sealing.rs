@@ -96,7 +96,9 @@ async fn make_plain(directory: &Path) {
          UPDATE approvals SET other_params = NULL, arguments = '{{\"x\":\"{SENT}\"}}', edited_arguments = '{{\"x\":\"{EDITED}\"}}',
              arguments_preview = '{{\"x\":\"{SHOWN}\"}}';
          DROP INDEX health_samples_by_time; DROP TABLE former_agents; DROP TABLE users; DROP TABLE tokens; DROP TABLE invites;
-         DROP TABLE secrets; DROP TABLE master_key; DROP TABLE audit_calls;
+         DROP TABLE secrets; DROP TABLE master_key; DROP TABLE agent_servers; DROP TABLE agent_lists;
+         DROP TABLE session_servers; DROP TABLE sessions; DROP TABLE server_preferences; DROP TABLE server_revisions;
+         DROP TABLE server_entries; DROP TABLE audit_calls;
          ALTER TABLE approvals DROP COLUMN approvers;
          ALTER TABLE servers DROP COLUMN switched_by; ALTER TABLE servers DROP COLUMN is_agreed;
          ALTER TABLE agents DROP COLUMN title; ALTER TABLE agents DROP COLUMN owner;

@@ -37,6 +37,15 @@ pub(crate) enum AgentsCommand {
     /// Cancel what an agent has under way: calls, calls that wait for approval, and tasks.
     Abort(AgentAndReason),
 
+    /// Attach a server to an agent. With the first one, the agent has only what is attached to it.
+    Attach(AttachServer),
+
+    /// Detach a server from an agent.
+    Detach(DetachServer),
+
+    /// Show the servers that an agent has, or give it all of its owner's again.
+    Servers(AgentServers),
+
     /// Remove an agent: its tokens are revoked, and its id stays reserved for its owner.
     Delete(OneAgent),
 }
@@ -84,6 +93,54 @@ pub(crate) struct CreateAgent {
 pub(crate) struct OneAgent {
     /// The agent.
     pub(crate) id: String,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi agents attach`.
+#[derive(Debug, Args)]
+pub(crate) struct AttachServer {
+    /// The agent.
+    pub(crate) id: String,
+
+    /// The server.
+    pub(crate) server: String,
+
+    /// It cannot be detached.
+    #[arg(long)]
+    pub(crate) pinned: bool,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi agents detach`.
+#[derive(Debug, Args)]
+pub(crate) struct DetachServer {
+    /// The agent.
+    pub(crate) id: String,
+
+    /// The server.
+    pub(crate) server: String,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// Options of `octroi agents servers`.
+#[derive(Debug, Args)]
+pub(crate) struct AgentServers {
+    /// The agent.
+    pub(crate) id: String,
+
+    /// Set them, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "every")]
+    pub(crate) set: Option<Vec<String>>,
+
+    /// All that its owner has.
+    #[arg(long)]
+    pub(crate) every: bool,
 
     #[command(flatten)]
     pub(crate) target: Target,

@@ -1,5 +1,7 @@
 //! Commands about agents.
 
+mod mounts;
+
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::agents::{
     AbortedWork, Agent, AgentReasonRequest, AgentRequest, AgentsAbort, AgentsBoot, AgentsCreate,
@@ -67,6 +69,9 @@ async fn change(command: &AgentsCommand) -> Result<(), Failure> {
             }
             Ok(())
         }
+        AgentsCommand::Attach(options) => mounts::attach(options).await,
+        AgentsCommand::Detach(options) => mounts::detach(options).await,
+        AgentsCommand::Servers(options) => mounts::servers(options).await,
         AgentsCommand::Delete(options) => {
             let removed = Client::find(&options.target)?.call::<AgentsDelete>(&one(&options.id)).await?;
             let id = visible(&removed.id);

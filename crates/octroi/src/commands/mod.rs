@@ -24,6 +24,7 @@ mod reload;
 mod run;
 mod secrets;
 mod servers;
+mod sessions;
 mod start;
 mod stats;
 mod stdio;
@@ -43,6 +44,10 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::DemoServer => crate::demo::serve().await.map_err(|error| Failure::from_error(&error)),
         Command::Status(target) => servers::status(&target).await,
         Command::List(target) => servers::list(&target).await,
+        Command::Add(options) => servers::add(options).await,
+        Command::Remove(options) => servers::remove(options).await,
+        Command::Servers(command) => servers::stored(command).await,
+        Command::Sessions(command) => sessions::run(command).await,
         Command::Get(server) => servers::get(&server).await,
         Command::Logs(options) => servers::logs(&options).await,
         Command::Restart(server) => servers::act::<ServersRestart>(&server, "restarted").await,

@@ -11,7 +11,7 @@ use octroi_api::operations::config::{ConfigChanges, ConfigDifference};
 use octroi_core::ServerKey;
 use octroi_core::config::compare::ConfigChange;
 use octroi_core::config::{AutoReload, Origins, SecretUse};
-use octroi_gateway::{Changes, Gateway, PlannedChange, WaitingChanges};
+use octroi_gateway::{Changes, EntrySettings, Gateway, PlannedChange, WaitingChanges};
 use octroi_server::{
     Access, AccessSettings, Agreed, Applying, Control, Operations, PlannedReload, ReloadError, ReloadTrigger,
     Reloading,
@@ -131,7 +131,15 @@ impl Reloader {
                 server.timeouts.shutdown = server.timeouts.shutdown.min(grace);
             }
         }
+        gateway.stored_servers().configure(EntrySettings {
+            directory: Some(config::server_directories(&self.sources.data)),
+            health_interval: settings.mcp.health_check_interval,
+            may_members_run_commands: false,
+            grace: self.grace,
+        });
         let changes = gateway.servers().apply(settings.servers, settings.mcp.enabled, &agreed);
+        // What people chose is stored by ids, also of servers in the file.
+        gateway.choices().renew();
         gateway.set_problems(problems);
         let digest = (!waiting.is_empty()).then_some(digest);
         gateway.set_waiting_changes(WaitingChanges { changes: differences(&waiting), digest });

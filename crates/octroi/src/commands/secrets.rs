@@ -112,10 +112,10 @@ async fn change_key(options: Rekey) -> Result<(), Failure> {
     let (rekeyed, file) = rekey(&data, &origin, new, &clock::system(), actor)
         .await
         .map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
-    let Rekeyed { n_secrets, n_approvals, n_unreadable } = rekeyed;
+    let Rekeyed { n_secrets, n_approvals, n_entries, n_unreadable } = rekeyed;
     if options.json {
         printer::json(&json!({
-            "secrets": n_secrets, "approvals": n_approvals, "unreadable": n_unreadable, "file": file,
+            "secrets": n_secrets, "approvals": n_approvals, "servers": n_entries, "unreadable": n_unreadable, "file": file,
         }));
         return Ok(());
     }

@@ -22,9 +22,11 @@ use crate::failure::Failure;
 use crate::printer::{self, visible};
 
 mod render;
+mod stored;
 
 pub(super) use render::gate_line;
 use render::{detail_lines, table};
+pub(super) use stored::{add, remove, run as stored};
 
 /// How many waiting calls are counted, and how many of them the status shows.
 const CALLS_MAX: u64 = 1000;
@@ -198,7 +200,7 @@ where
 }
 
 pub(super) async fn toggle(server: &OneServer, enabled: bool) -> Result<(), Failure> {
-    let request = ToggleRequest { name: server.name.clone(), enabled };
+    let request = ToggleRequest { name: server.name.clone(), enabled, for_me: false };
     let status = Client::find(&server.target)?.call::<ServersToggle>(&request).await?;
     if enabled && status.state.0 == Lifecycle::Disabled {
         return Err(still_off(server, &status));

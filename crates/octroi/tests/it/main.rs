@@ -69,6 +69,7 @@ mod revoked;
 mod roots;
 mod rug_pull;
 mod secrets;
+mod servers_stored;
 mod soak;
 mod stdio;
 mod suite;

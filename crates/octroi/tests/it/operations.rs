@@ -146,7 +146,7 @@ pub(crate) fn outcome(answered: &Result<Value, ClientError>) -> String {
 }
 
 /// One URI for each entry of the table, about objects of the agent.
-fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
+fn uri(entry: &ResourceEntry, approval: &str, proposal: i64, session: &str) -> String {
     match entry.kind {
         ResourceKind::Servers
         | ResourceKind::Health
@@ -156,6 +156,8 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         | ResourceKind::Agents
         | ResourceKind::Users
         | ResourceKind::Tokens
+        | ResourceKind::Sessions
+        | ResourceKind::CompositorServers
         | ResourceKind::ActivePolicy
         | ResourceKind::ActivePolicyAlias
         | ResourceKind::RecentAudit
@@ -164,10 +166,13 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64) -> String {
         | ResourceKind::Clients
         | ResourceKind::Gateway => entry.uri.to_owned(),
         ResourceKind::Server | ResourceKind::ServerLogs => entry.uri.replace("{id}", "peer"),
+        ResourceKind::SessionMcpConfig => entry.uri.replace("{id}", session),
+        ResourceKind::CompositorState => entry.uri.replace("{server}", "peer"),
         ResourceKind::AgentInfo
         | ResourceKind::AgentState
         | ResourceKind::AgentSnapshot
         | ResourceKind::AgentSession
+        | ResourceKind::AgentMounts
         | ResourceKind::AgentPendingApprovals
         | ResourceKind::AgentPastApprovals
         | ResourceKind::AgentPolicyState

@@ -79,6 +79,8 @@ fn server(fields: &mut FieldMerger<'_>, kept: &mut ServerSpec, new: &ServerSpec)
         oauth,
         runtime,
         template_id,
+        // Files are compared with files.
+        provenance: _,
     } = new;
     fields.field(&["title"], &mut kept.title, title, harmless);
     fields.field(&["description"], &mut kept.description, description, harmless);

@@ -6,6 +6,7 @@ use std::path::Path;
 use octroi_core::approval::ArgumentsState;
 use octroi_core::{Scope, Secret};
 use octroi_store::{KnownKey, MasterKey, Rekeyed, SecretRecord, Store, StoreError};
+use serde_json::json;
 
 use super::{on_every_database, race};
 use crate::support::{approval, test_key};
@@ -165,8 +166,12 @@ async fn another_master_key_encrypts_everything_again() {
     for number in 1..=3 {
         store.request_approval(&approval(number)).await.unwrap();
     }
+    let draft = super::entries::draft("1", "notes", json!({"url": "https://a.example"}), None);
+    store.save_server_entry(&draft, "ana", 1).await.unwrap().unwrap();
+    let draft = super::entries::draft("1", "notes", json!({"url": "https://b.example"}), Some(1));
+    store.save_server_entry(&draft, "ana", 2).await.unwrap().unwrap();
     let rekeyed = store.rekey(&MasterKey::new([2; 32])).await.unwrap();
-    assert_eq!(rekeyed, Rekeyed { n_secrets: 2, n_approvals: 3, n_unreadable: 1 });
+    assert_eq!(rekeyed, Rekeyed { n_secrets: 2, n_approvals: 3, n_entries: 2, n_unreadable: 1 });
     store.close().await;
     let known = |_: &Path, known: Option<&KnownKey>| {
         let new = MasterKey::new([2; 32]);
@@ -181,9 +186,13 @@ async fn another_master_key_encrypts_everything_again() {
         assert_eq!(read.arguments, approval(number).arguments);
         assert_eq!(read.arguments_preview, approval(number).arguments_preview);
     }
+    let entry = store.server_entries().await.unwrap().remove(0).entry.unwrap();
+    assert_eq!(entry.as_str(), r#"{"url":"https://b.example"}"#);
+    assert!(store.server_revisions("1").await.unwrap().iter().all(|one| one.entry.is_some()));
     store.close().await;
     let store = Store::open(directory.path(), &key(1)).await.unwrap();
     assert_eq!(values(&store).await, ["system/a=?", "system/lost=?", "user:ana/b=?"]);
+    assert_eq!(store.server_entries().await.unwrap()[0].entry, None);
 }
 
 #[tokio::test]

@@ -101,7 +101,7 @@ pub(super) fn log_line(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use octroi_api::operations::servers::{GateState, ServerCheck};
+    use octroi_api::operations::servers::{GateState, ServerCheck, ServerOwnership};
     use octroi_core::Health;
 
     use super::*;
@@ -109,6 +109,7 @@ mod tests {
     fn server(name: &str, state: Lifecycle) -> ServerStatus {
         ServerStatus {
             name: name.to_owned(),
+            ownership: ServerOwnership::default(),
             title: None,
             description: None,
             transport: "stdio".to_owned(),
@@ -158,6 +159,7 @@ mod tests {
                 ..server("files", Lifecycle::Running)
             },
             checks: vec![check(Health::Healthy), check(Health::Unhealthy)],
+            entry: None,
         };
         expect![[r"
             name                   files

@@ -53,15 +53,19 @@ fn who_may(name: &str, face: Face) -> For {
             | "clients_list"
             | "approvals_decide_many"
             | "pins_history"
-            | "calls_stats",
+            | "calls_stats"
+            | "servers_add"
+            | "servers_toggle"
+            | "servers_switch_many"
+            | "sessions_list",
             _,
         ) => For::People,
         (
-            "servers_toggle" | "servers_restart" | "servers_test" | "servers_logs" | "config_reload"
-            | "pins_accept" | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_invite"
-            | "users_update" | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify"
-            | "audit_purge" | "audit_report" | "audit_prove" | "audit_export" | "gateway_status"
-            | "quotas_list" | "config_show",
+            "servers_restart" | "servers_test" | "servers_logs" | "config_reload" | "pins_accept"
+            | "pins_reject" | "pins_forget" | "pins_lock" | "users_add" | "users_invite" | "users_update"
+            | "users_remove" | "policy_set_global" | "policy_set_floor" | "audit_verify" | "audit_purge"
+            | "audit_report" | "audit_prove" | "audit_export" | "gateway_status" | "quotas_list"
+            | "config_show",
             _,
         ) => For::Admins,
         (
@@ -97,7 +101,20 @@ fn who_may(name: &str, face: Face) -> For {
             | "tokens_rotate"
             | "tokens_revoke"
             | "secrets_set"
-            | "secrets_remove",
+            | "secrets_remove"
+            | "servers_update"
+            | "servers_delete"
+            | "servers_history"
+            | "servers_rollback"
+            | "agents_get_mcp_config"
+            | "agents_attach_server"
+            | "agents_detach_server"
+            | "agents_update_mcp_config"
+            | "sessions_get"
+            | "sessions_create"
+            | "sessions_close"
+            | "sessions_get_mcp_config"
+            | "sessions_set_mcp_config",
             _,
         ) => For::Owner,
         ("audit_show", _) => For::AdminsAlone,
@@ -117,7 +134,20 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "secrets_list"
         | "policy_schema" | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test"
         | "policy_explain" | "attention_list" | "clients_list" | "gateway_status" | "quotas_list"
-        | "config_show" | "calls_stats" => nothing,
+        | "config_show" | "calls_stats" | "sessions_list" => nothing,
+        "servers_add" => json!({"name": format!("new-{who}"), "entry": {"url": "https://new.example/mcp"}}),
+        "servers_update" => json!({"name": SERVER, "entry": {"title": format!("by {who}")}}),
+        "servers_history" => json!({"name": SERVER}),
+        "servers_rollback" => json!({"name": SERVER, "revision": 1}),
+        "servers_delete" => json!({"name": SPARE_SERVER}),
+        "servers_switch_many" => json!({"names": ["peer"], "enabled": true}),
+        "agents_get_mcp_config" => json!({"agent_id": "spare"}),
+        "agents_attach_server" | "agents_detach_server" => json!({"agent_id": "spare", "server": "peer"}),
+        "agents_update_mcp_config" => json!({"agent_id": "spare", "servers": null}),
+        "sessions_create" => json!({"agent_id": "tester"}),
+        "sessions_get" | "sessions_get_mcp_config" => json!({"session_id": world.session}),
+        "sessions_set_mcp_config" => json!({"session_id": world.session, "enabled_servers": ["peer"]}),
+        "sessions_close" => json!({"session_id": world.session}),
         "servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart" => peer,
         "servers_toggle" => json!({"name": "peer", "enabled": true}),
         "tools_get" => json!({"tool_id": "peer.echo"}),
@@ -175,6 +205,22 @@ pub(super) struct Objects<'a> {
     masked: &'a str,
     pub(super) proposal: i64,
     token: String,
+    session: String,
+}
+
+/// A server of ana's own.
+const SERVER: &str = "ana/mine";
+/// One that is deleted again and again.
+const SPARE_SERVER: &str = "ana/spare";
+
+/// An open session of the agent `tester`.
+pub(super) async fn session(world: &TestSetup) -> String {
+    let open = world.done("sessions_list", json!({"agent_id": "tester"})).await;
+    let session = match open["sessions"].as_array().and_then(|all| all.first()) {
+        Some(session) => session.clone(),
+        None => world.done("sessions_create", json!({"agent_id": "tester"})).await,
+    };
+    session["id"].as_str().expect("an id").to_owned()
 }
 
 /// Objects that nobody has used yet.
@@ -186,7 +232,12 @@ pub(super) async fn fresh<'a>(world: &TestSetup, approval: &'a str, masked: &'a 
     let token = token["details"]["id"].as_str().expect("an id").to_owned();
     let spare = json!({"name": "spare", "value": "another-value-of-this-test", "user": "ana"});
     world.done("secrets_set", spare).await;
-    Objects { approval, masked, proposal: world.proposes().await, token }
+    for name in ["mine", "spare"] {
+        let new = json!({"name": name, "entry": {"url": "https://mine.example/mcp", "enabled": false}});
+        let _ = world.owner.call("servers_add", new).await;
+    }
+    let (proposal, session) = (world.proposes().await, session(world).await);
+    Objects { approval, masked, proposal, token, session }
 }
 
 /// The error with this token, or without one.
@@ -260,6 +311,8 @@ async fn everybody_is_answered_what_the_tables_say() {
             "approvals_forget_rule" => expected[..2].fill("not_found"),
             // An agent's id is unique, so a stranger learns that it is taken.
             "tokens_create" => expected[2] = "conflict",
+            // The first has detached it.
+            "agents_detach_server" => expected[1] = "not_found",
             _ => {}
         }
         assert_eq!(
@@ -286,12 +339,16 @@ fn who_may_read(kind: ResourceKind) -> For {
         | ResourceKind::Tokens
         | ResourceKind::RecentCalls
         | ResourceKind::Attention
-        | ResourceKind::Clients => For::People,
+        | ResourceKind::Clients
+        | ResourceKind::Sessions => For::People,
+        ResourceKind::CompositorServers | ResourceKind::CompositorState => For::Agents,
         ResourceKind::ActivePolicy | ResourceKind::ActivePolicyAlias => For::PeopleAndAgents,
         ResourceKind::AgentInfo
         | ResourceKind::AgentState
         | ResourceKind::AgentSnapshot
         | ResourceKind::AgentSession
+        | ResourceKind::AgentMounts
+        | ResourceKind::SessionMcpConfig
         | ResourceKind::AgentPendingApprovals
         | ResourceKind::AgentPastApprovals
         | ResourceKind::AgentApproval
@@ -333,9 +390,10 @@ async fn everybody_reads_what_the_tables_say() {
     let world = TestSetup::new().await;
     let revoked = revoked_token(&world).await;
     let (approval, proposal) = (world.asks(1).await, world.proposes().await);
+    let session = session(&world).await;
     let legacy = legacy_clients(&world).await;
     for entry in &RESOURCES {
-        let params = json!({"uri": uri(entry, &approval, proposal)});
+        let params = json!({"uri": uri(entry, &approval, proposal, &session)});
         let mut outcomes = Vec::new();
         let clients = [&world.person, &world.owner, &world.stranger, &world.agent, &world.other];
         let (mut listened, mut in_legacy) = (Vec::new(), Vec::new());

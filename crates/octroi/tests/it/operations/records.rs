@@ -247,6 +247,7 @@ async fn reading_leaves_no_record() {
     let (approval, masked) = (world.asks(1).await, world.asks_with_secret().await);
     let objects = super::access::fresh(&world, &approval, &masked).await;
     let proposal = objects.proposal;
+    let session = super::access::session(&world).await;
     let mut log = Log::new(&world).await;
     for entry in operations::all().filter(|entry| entry.is_read_only() && entry.has_face(Face::Management)) {
         let arguments = super::access::arguments(&objects, entry.name, "admin");
@@ -263,7 +264,10 @@ async fn reading_leaves_no_record() {
         assert_eq!(log.news().await, Vec::<Value>::new(), "{name}, where it only reads");
     }
     for entry in &RESOURCES {
-        let _ = world.person.request("resources/read", json!({"uri": uri(entry, &approval, proposal)})).await;
+        let _ = world
+            .person
+            .request("resources/read", json!({"uri": uri(entry, &approval, proposal, &session)}))
+            .await;
         assert_eq!(log.news().await, Vec::<Value>::new(), "{}", entry.uri);
     }
     // An agent's read is a call, and recorded only as that.

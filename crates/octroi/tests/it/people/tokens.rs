@@ -75,12 +75,25 @@ async fn a_token_expires_by_itself() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_and_services_have_tokens_of_their_own() {
     let gateway = TestGateway::launch(&octroi(), "", &[]).await;
-    let session = json_of(&gateway, &["token", "create", "--agent", "coder", "--session", "s1"]).await;
+    stdout(&gateway, &["agents", "create", "coder"]).await;
+    let created = json_of(&gateway, &["sessions", "create", "--agent", "coder"]).await;
+    let id = created["id"].as_str().expect("an id");
+    let session = json_of(&gateway, &["token", "create", "--agent", "coder", "--session", id]).await;
     assert_eq!(
         (&session["details"]["kind"], &session["details"]["session_id"]),
-        (&json!("session"), &json!("s1"))
+        (&json!("session"), &json!(id))
     );
-    assert!(is_known(&gateway, session["token"].as_str().expect("a token")).await);
+    let token = session["token"].as_str().expect("a token");
+    assert!(is_known(&gateway, token).await);
+    for agent in ["coder", "writer"] {
+        let other = if agent == "coder" { "s1" } else { id };
+        let refused = failure(&gateway, &["token", "create", "--agent", agent, "--session", other]).await;
+        assert!(refused.contains("there is no session"), "{refused}");
+    }
+    stdout(&gateway, &["sessions", "close", id]).await;
+    assert!(!is_known(&gateway, token).await, "its tokens end with it");
+    let refused = failure(&gateway, &["token", "create", "--agent", "coder", "--session", id]).await;
+    assert!(refused.contains("is closed"), "{refused}");
 
     let service = stdout(&gateway, &["token", "create", "--service", "--label", "prometheus"]).await;
     assert!(service.starts_with("oct_svc_"), "{service}");
