@@ -31,15 +31,22 @@ const TOOLS_SHARED: usize = 20;
 /// Calls of one round.
 const CALLS: usize = 4_000;
 const ROUNDS: usize = 7;
+/// How often the list of a server is changed.
+const TIMES: u32 = 10;
 
 /// Prints the tables.
 pub(crate) async fn many_users() -> BenchResult<()> {
     // The gateway has threads of its own, as in the program.
     octroi_gateway::raise_open_files();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let measured = runtime.spawn(measure()).await?;
-    runtime.shutdown_background();
-    measured
+    // The gateway has threads of its own, as in the program.
+    let measuring = std::thread::spawn(|| -> BenchResult<()> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let measured = runtime.block_on(measure());
+        runtime.shutdown_background();
+        measured
+    });
+    let measured = tokio::task::spawn_blocking(move || measuring.join()).await?;
+    measured.map_err(|_| "the measurement panicked")?
 }
 
 async fn measure() -> BenchResult<()> {
@@ -204,7 +211,6 @@ async fn changes(gateway: &Arc<Gateway>, url: &str, agents: &[Principal]) -> Ben
         let upstream = gateway.servers().upstream(&key).ok_or("no server")?;
         let mut taking = Duration::ZERO;
         let mut listing = Duration::ZERO;
-        const TIMES: u32 = 10;
         for _ in 0..TIMES {
             crate::http_load::post(&format!("{url}/change/{path}")).await?;
             let before = used();

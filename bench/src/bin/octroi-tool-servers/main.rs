@@ -56,7 +56,7 @@ async fn answer(request: Request<Incoming>, changes: Arc<Changes>) -> ServedResu
     let Some(id) = message.id() else {
         return Ok(empty());
     };
-    let id: Value = serde_json::from_str(&id.to_string())?;
+    let id: Value = serde_json::from_slice(id.as_json())?;
     let answered = match message.method() {
         Method::Discover => json!({"result": {
             "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},

@@ -199,7 +199,11 @@ async fn first_steps(context: &OperationContext) -> Result<Vec<FirstStep>, Opera
     let step =
         |step: &str, done: bool, hint: &str| FirstStep { step: step.to_owned(), done, hint: hint.to_owned() };
     Ok(vec![
-        step("server_added", !gateway.servers().names().is_empty(), "add a server to octroi.toml"),
+        step(
+            "server_added",
+            !gateway.servers().names_for(context.principal()).is_empty(),
+            "add a server to octroi.toml",
+        ),
         step("client_connected", has_call || has_client(), "connect a client with an agent's token"),
         step("call_seen", has_call, "have the agent call a tool"),
         step("decision_made", has_decision, "approve or deny a call that waits: `octroi approvals`"),

@@ -91,12 +91,19 @@ pub(super) async fn history(
     context: &OperationContext,
     request: PinHistoryRequest,
 ) -> Result<PinHistory, OperationError> {
-    let (server, kind) = (server(&request.server)?, kind(request.kind));
+    // Of a server that is gone, the name is its key.
+    let known = context.gateway.pools().key_for(context.principal(), &request.server);
+    let server = known.map_or_else(|| server(&request.server), Ok)?;
+    let kind = kind(request.kind);
     let name = request.name.unwrap_or_default();
     let registry = context.gateway.registry();
-    let held = registry.held_pins().await?;
+    let reach = Reach::of(context.principal());
+    let mut held = registry.held_pins().await?;
+    held.retain(|held| reach.includes(&held.server));
     let held = held.into_iter().find(|held| held.server == server && held.kind == kind && held.name == name);
-    let past = registry.pin_history(PinName { server: &server, kind, name: &name }).await?;
+    let mut past = registry.pin_history(PinName { server: &server, kind, name: &name }).await?;
+    // Another user's definitions are as if they never were.
+    past.retain(|_| reach.includes(&server));
     let mut texts: Vec<(PinVersion, String)> = Vec::new();
     if let Some(held) = held {
         let state = if held.kept_out_by.is_some() { "rejected" } else { "quarantined" };
