@@ -37,6 +37,7 @@ use crate::inspector::Inspector;
 use crate::membership::Membership;
 use crate::metrics::ToolReading;
 use crate::notifier::Notifier;
+use crate::offers::Offers;
 use crate::persistence::Persistence;
 use crate::pipeline::Pipeline;
 use crate::policy_error::PolicyError;
@@ -86,6 +87,7 @@ pub struct Gateway {
     clients: Arc<Clients>,
     started_at_ms: i64,
     problems: KnownProblems,
+    offers: Offers,
 }
 
 /// Changes of the configuration that wait for a person.
@@ -173,6 +175,7 @@ impl Gateway {
             tasks: Tasks::default(),
         });
         let notifier = Arc::new(Notifier::new(&context, &recorder));
+        let offers = Offers::new(&context, &subscriptions);
         let gateway = Arc::new(Self {
             persistence,
             carried,
@@ -194,6 +197,7 @@ impl Gateway {
             pipeline,
             notifier,
             problems: KnownProblems::default(),
+            offers,
         });
         gateway.record_losses().await;
         gateway.recall(unfinished.unwrap_or_default()).await;
@@ -412,6 +416,11 @@ impl Gateway {
     /// The stored secrets.
     pub fn secrets(&self) -> &Arc<Secrets> {
         &self.secrets
+    }
+
+    /// What people choose from: templates and presets.
+    pub fn offers(&self) -> &Offers {
+        &self.offers
     }
 
     /// The governance: everything that decides about calls.

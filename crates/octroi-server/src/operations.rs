@@ -14,11 +14,13 @@ pub(crate) mod handler;
 mod health;
 mod pins;
 mod policies;
+mod presets;
 mod proposals;
 mod secrets;
 mod servers;
 mod shape;
 mod stats;
+mod templates;
 mod tokens;
 mod tools;
 mod users;
@@ -45,7 +47,9 @@ pub(crate) use handler::{Handler, Work};
 pub(crate) use health::by_server as health_by_server;
 pub(crate) use pins::list as list_pins;
 pub(crate) use policies::version as policy_version;
+pub(crate) use presets::list as list_presets;
 pub(crate) use servers::{get_status as server_status, list as list_servers, newest_lines};
+pub(crate) use templates::list as list_templates;
 pub(crate) use tokens::list as list_tokens;
 pub(crate) use tools::list as list_tools;
 pub(crate) use users::list as list_users;
@@ -65,6 +69,8 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
             servers::refresh_running,
         ),
         read::<api::servers::ServersLogs>(servers::logs),
+        read::<api::templates::TemplatesList>(templates::list),
+        read::<api::templates::TemplatesGet>(templates::get),
         read::<api::health::HealthCheckAll>(health::check_all),
         read::<api::gateway::GatewayStatusGet>(gateway::status),
         read::<api::gateway::QuotasList>(gateway::quotas),
@@ -107,6 +113,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::agents::AgentsBoot>(agents::boot),
         change::<api::agents::AgentsAbort>(agents::abort),
         change::<api::agents::AgentsDelete>(agents::delete),
+        read::<api::presets::PresetsList>(presets::list),
         read::<api::users::UsersList>(users::list),
         change::<api::users::UsersAdd>(users::add),
         change::<api::users::UsersInvite>(users::invite),

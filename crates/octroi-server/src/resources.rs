@@ -7,6 +7,7 @@ use octroi_api::ResourceUri;
 use octroi_api::operations::NoArguments;
 use octroi_api::operations::audit::AuditRecords;
 use octroi_api::operations::pins::ListPinsRequest;
+use octroi_api::operations::templates::ListTemplatesRequest;
 use octroi_api::operations::tokens::ListTokensRequest;
 use octroi_api::operations::tools::CatalogRequest;
 use octroi_api::resource::ServersResource;
@@ -33,6 +34,10 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
         }
         ResourceUri::Server(key) => one(uri, &operations::server_status(context, key)?)?,
         ResourceUri::Health => one(uri, &operations::health_by_server(context))?,
+        ResourceUri::Templates => {
+            one(uri, &operations::list_templates(context, ListTemplatesRequest::default()).await?)?
+        }
+        ResourceUri::Presets => one(uri, &operations::list_presets(context, NoArguments {}).await?)?,
         ResourceUri::Tools => one(uri, &operations::list_tools(context, CatalogRequest::default()).await?)?,
         ResourceUri::PendingApprovals => approvals::pending(context, None).await?,
         ResourceUri::AgentPendingApprovals(agent) => approvals::pending(context, Some(agent)).await?,

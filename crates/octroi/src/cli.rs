@@ -19,6 +19,7 @@ mod read;
 pub(crate) mod secrets;
 pub(crate) mod servers;
 pub(crate) mod stats;
+pub(crate) mod templates;
 pub(crate) mod tools;
 mod words;
 
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Reload(servers::Reload),
     /// List the tools of all servers, with their risk, side effects and visibility.
     Tools(tools::Tools),
+    /// List servers that are known, and what must be filled in to add one.
+    Templates(templates::Templates),
     /// Call a server's tool as an agent, subject to that agent's gates.
     Call(calls::CallTool),
     /// List calls with their decision and outcome, or show one.
@@ -103,6 +106,8 @@ pub(crate) enum Command {
     Pins(pins::Pins),
     /// List the agents and their settings.
     Agents(agents::Agents),
+    /// List presets, which agents can be created from.
+    Presets(Target),
     /// Manage users: the people who own tokens and agents.
     #[command(subcommand)]
     User(people::UserCommand),

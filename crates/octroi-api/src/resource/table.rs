@@ -16,8 +16,10 @@ use crate::operations::gateway::GatewayStatus;
 use crate::operations::health::HealthByServer;
 use crate::operations::pins::HeldPins;
 use crate::operations::policies::{PolicyState, PolicyVersion};
+use crate::operations::presets::PresetList;
 use crate::operations::proposals::ProposalList;
 use crate::operations::servers::{LogLines, ServerStatus};
+use crate::operations::templates::TemplateList;
 use crate::operations::tokens::TokenList;
 use crate::operations::tools::ToolCatalog;
 use crate::operations::users::UserList;
@@ -75,7 +77,7 @@ impl ResourceEntry {
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 28] = [
+pub static RESOURCES: [ResourceEntry; 30] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
@@ -99,6 +101,14 @@ pub static RESOURCES: [ResourceEntry; 28] = [
         "The health of all servers",
         json::<HealthByServer>(),
         &[Topic::Servers],
+    ),
+    of_people(
+        ResourceKind::Templates,
+        "resource://templates/list",
+        ("templates", "Templates"),
+        "Servers that are known, and what must be filled in to add one",
+        json::<TemplateList>(),
+        &[Topic::Templates],
     ),
     of_people(
         ResourceKind::Tools,
@@ -195,6 +205,14 @@ pub static RESOURCES: [ResourceEntry; 28] = [
         &[Topic::Agents],
     )
     .or_own_agent(),
+    of_people(
+        ResourceKind::Presets,
+        "resource://presets/list",
+        ("presets", "Presets"),
+        "Agents that are described once, to be created by name",
+        json::<PresetList>(),
+        &[Topic::Presets],
+    ),
     of_people(
         ResourceKind::Users,
         "resource://users/list",

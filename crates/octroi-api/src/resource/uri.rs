@@ -19,6 +19,8 @@ pub enum ResourceUri {
     Server(ServerKey),
     /// The health of all servers.
     Health,
+    /// All templates of servers.
+    Templates,
     /// All tools.
     Tools,
     /// All pending calls.
@@ -46,6 +48,8 @@ pub enum ResourceUri {
     AgentSnapshot(String),
     /// The session of an agent, by its id.
     AgentSession(String),
+    /// All presets of agents.
+    Presets,
     /// All users.
     Users,
     /// All tokens.
@@ -96,6 +100,7 @@ impl ResourceUri {
             ResourceKind::Servers => Self::Servers,
             ResourceKind::Server => Self::Server(server_of(&text(0)?)?),
             ResourceKind::Health => Self::Health,
+            ResourceKind::Templates => Self::Templates,
             ResourceKind::Tools => Self::Tools,
             ResourceKind::PendingApprovals => Self::PendingApprovals,
             ResourceKind::AgentPendingApprovals => Self::AgentPendingApprovals(text(0)?),
@@ -107,6 +112,7 @@ impl ResourceUri {
             ResourceKind::AgentState => Self::AgentState(text(0)?),
             ResourceKind::AgentSnapshot => Self::AgentSnapshot(text(0)?),
             ResourceKind::AgentSession => Self::AgentSession(text(0)?),
+            ResourceKind::Presets => Self::Presets,
             ResourceKind::Users => Self::Users,
             ResourceKind::Tokens => Self::Tokens,
             ResourceKind::ActivePolicy => Self::ActivePolicy,
@@ -130,6 +136,7 @@ impl ResourceUri {
             Self::Servers => (ResourceKind::Servers, vec![]),
             Self::Server(key) => (ResourceKind::Server, vec![segment_of(key)]),
             Self::Health => (ResourceKind::Health, vec![]),
+            Self::Templates => (ResourceKind::Templates, vec![]),
             Self::Tools => (ResourceKind::Tools, vec![]),
             Self::PendingApprovals => (ResourceKind::PendingApprovals, vec![]),
             Self::AgentPendingApprovals(agent) => (ResourceKind::AgentPendingApprovals, vec![agent.clone()]),
@@ -143,6 +150,7 @@ impl ResourceUri {
             Self::AgentState(agent) => (ResourceKind::AgentState, vec![agent.clone()]),
             Self::AgentSnapshot(agent) => (ResourceKind::AgentSnapshot, vec![agent.clone()]),
             Self::AgentSession(agent) => (ResourceKind::AgentSession, vec![agent.clone()]),
+            Self::Presets => (ResourceKind::Presets, vec![]),
             Self::Users => (ResourceKind::Users, vec![]),
             Self::Tokens => (ResourceKind::Tokens, vec![]),
             Self::ActivePolicy => (ResourceKind::ActivePolicy, vec![]),
@@ -191,10 +199,12 @@ impl ResourceUri {
             Self::Proposal(id) => ObjectRef::Proposal(*id),
             Self::Servers
             | Self::Health
+            | Self::Templates
             | Self::Tools
             | Self::PendingApprovals
             | Self::HeldPins
             | Self::Agents
+            | Self::Presets
             | Self::Users
             | Self::Tokens
             | Self::RecentAudit

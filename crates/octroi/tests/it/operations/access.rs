@@ -49,6 +49,9 @@ fn who_may(name: &str, face: Face) -> For {
             | "policy_explain"
             | "policy_schema"
             | "policy_proposals"
+            | "templates_list"
+            | "templates_get"
+            | "presets_list"
             | "attention_list"
             | "clients_list"
             | "approvals_decide_many"
@@ -117,7 +120,8 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "secrets_list"
         | "policy_schema" | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test"
         | "policy_explain" | "attention_list" | "clients_list" | "gateway_status" | "quotas_list"
-        | "config_show" | "calls_stats" => nothing,
+        | "config_show" | "calls_stats" | "templates_list" | "presets_list" => nothing,
+        "templates_get" => json!({"id": "github"}),
         "servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart" => peer,
         "servers_toggle" => json!({"name": "peer", "enabled": true}),
         "tools_get" => json!({"tool_id": "peer.echo"}),
@@ -278,10 +282,12 @@ fn who_may_read(kind: ResourceKind) -> For {
         ResourceKind::Servers
         | ResourceKind::Server
         | ResourceKind::Health
+        | ResourceKind::Templates
         | ResourceKind::Tools
         | ResourceKind::PendingApprovals
         | ResourceKind::HeldPins
         | ResourceKind::Agents
+        | ResourceKind::Presets
         | ResourceKind::Users
         | ResourceKind::Tokens
         | ResourceKind::RecentCalls
