@@ -108,6 +108,12 @@ impl Governance {
         Ok(self.state_of(id, record))
     }
 
+    /// What the model of an agent is told first, if its preset says something.
+    pub(crate) fn system_prompt(&self, agent: &str) -> Option<String> {
+        let agents = self.agents.load();
+        agents.by_id.get(agent)?.preset.as_ref()?.system_prompt.clone()
+    }
+
     /// What an agent is doing now.
     pub fn agent_run(&self, id: &str) -> AgentRun {
         self.activities.of(id)

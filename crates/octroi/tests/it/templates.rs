@@ -140,6 +140,14 @@ async fn agents_are_created_from_presets() {
         policy["policy"]["source"].as_str().is_some_and(|source| source.contains("github.delete_*")),
         "{policy}"
     );
+    // Its model is told so, in both eras.
+    let token = listed(&ana, "tokens_create", json!({"agent_id": "one"})).await;
+    let token = token["token"].as_str().expect("a token");
+    for era in [Era::Modern, Era::Legacy("2025-11-25")] {
+        let agent = as_holder(&gateway, token, era).await;
+        let told = agent.hello()["instructions"].as_str().unwrap_or_default().to_owned();
+        assert!(told.starts_with("Be kind."), "{era:?}: {told}");
+    }
     let plain = listed(&ana, "agents_create", json!({"agent_id": "two", "preset": "default"})).await;
     assert_eq!((&plain["preset"], &plain["system_prompt"]), (&json!("default"), &Value::Null));
     let unknown = ana.call("agents_create", json!({"agent_id": "three", "preset": "revewer"})).await;
