@@ -6,6 +6,7 @@ use octroi_api::operations::agents::{
     UpdateAgentRequest,
 };
 use octroi_core::policy::Level;
+use octroi_core::pool::Reach;
 use octroi_core::preset::Preset;
 use octroi_gateway::{AgentChange, AgentPreset, AgentState, NewAgent, PlannedChange, SpecChange};
 
@@ -147,7 +148,8 @@ async fn usable_preset(context: &OperationContext, name: &str) -> Result<Preset,
         .map_err(|message| OperationError::not_found_in(message, "list them with `octroi presets`"))?
         .clone();
     if let Some(policy) = &preset.policy {
-        let complaints = context.gateway.governance().check_policy(Level::Agent, policy).await;
+        let reach = Reach::of(context.principal());
+        let complaints = context.gateway.governance().check_policy(Level::Agent, policy, reach).await;
         if let Some(first) = complaints.first() {
             let message = format!("the policy of preset `{name}` cannot be used: {first}");
             return Err(OperationError::InvalidArguments(message));

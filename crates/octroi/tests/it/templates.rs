@@ -123,7 +123,7 @@ async fn agents_are_created_from_presets() {
     let presets = directory.path().join("presets");
     std::fs::create_dir(&presets).expect("it can be made");
     let reviewer = "system: Be kind.\nprofile: strict\nmode: planning\nproject: web\n\
-        policy: |\n  [[deny]]\n  tool = \"github.delete_*\"\n";
+        policy: |\n  [[ask]]\n  tool = \"*\"\n";
     std::fs::write(presets.join("reviewer.yaml"), reviewer).expect("it can be written");
     let gateway = TestGateway::launch_in(directory, &octroi(), &config(""), &[]).await;
     let ana = as_holder(&gateway, ANA, Era::Modern).await;
@@ -136,10 +136,7 @@ async fn agents_are_created_from_presets() {
         ["reviewer", "Be kind.", "strict", "execution", "web", "ana"].map(Value::from)
     );
     let policy = listed(&ana, "policy_show", json!({"level": "agent", "agent_id": "one"})).await;
-    assert!(
-        policy["policy"]["source"].as_str().is_some_and(|source| source.contains("github.delete_*")),
-        "{policy}"
-    );
+    assert!(policy["policy"]["source"].as_str().is_some_and(|source| source.contains("[[ask]]")), "{policy}");
     // Its model is told so, in both eras.
     let token = listed(&ana, "tokens_create", json!({"agent_id": "one"})).await;
     let token = token["token"].as_str().expect("a token");
