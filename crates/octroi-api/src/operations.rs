@@ -11,11 +11,13 @@ pub mod gateway;
 pub mod health;
 pub mod pins;
 pub mod policies;
+pub mod presets;
 pub mod proposals;
 pub mod secrets;
 pub mod servers;
 pub mod sessions;
 pub mod stats;
+pub mod templates;
 pub mod tokens;
 pub mod tools;
 pub mod users;
@@ -36,8 +38,9 @@ pub struct Group {
 }
 
 /// All operations, by subject.
-pub static OPERATIONS: [Group; 19] = [
+pub static OPERATIONS: [Group; 21] = [
     Group { title: "Servers", operations: servers::OPERATIONS },
+    Group { title: "Templates", operations: templates::OPERATIONS },
     Group { title: "Health", operations: health::OPERATIONS },
     Group { title: "Gateway", operations: gateway::OPERATIONS },
     Group { title: "Configuration", operations: config::OPERATIONS },
@@ -49,6 +52,7 @@ pub static OPERATIONS: [Group; 19] = [
     Group { title: "Pins", operations: pins::OPERATIONS },
     Group { title: "Agents", operations: agents::OPERATIONS },
     Group { title: "Sessions", operations: sessions::OPERATIONS },
+    Group { title: "Presets", operations: presets::OPERATIONS },
     Group { title: "Users", operations: users::OPERATIONS },
     Group { title: "Tokens", operations: tokens::OPERATIONS },
     Group { title: "Secrets", operations: secrets::OPERATIONS },

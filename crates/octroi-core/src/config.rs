@@ -28,6 +28,7 @@ mod forms;
 mod gates;
 pub mod keys;
 mod listed;
+mod members;
 mod notify;
 mod overrides;
 mod policy;
@@ -54,6 +55,7 @@ pub use audit::{AuditSection, Destination, Durability, HandlerSpec, KeptResults,
 pub use client_limits::{ClientLimits, WrongTokenLimits};
 pub use fields::Layer;
 pub use gates::GateSpec;
+pub use members::{CatalogueDirectory, MembersSection};
 pub use notify::{NoticeTopic, NotifySection};
 pub use policy::{AgentSpec, DenialStyle, PolicySection};
 pub use problem::{Problem, Severity, Unknown};
@@ -166,6 +168,12 @@ pub struct Config {
     pub secrets: SecretsSection,
     /// Who refers to which stored secret, also entries that are left out.
     pub secret_uses: Vec<SecretUse>,
+    /// `[members]`: what users who are no administrators may do with servers.
+    pub members: MembersSection,
+    /// `[templates]`: where templates of one's own are.
+    pub templates: CatalogueDirectory,
+    /// `[presets]`: where presets of one's own are.
+    pub presets: CatalogueDirectory,
     /// `[audit]`: what is recorded.
     pub audit: AuditSection,
     /// `[[quotas]]`: limits on calls.

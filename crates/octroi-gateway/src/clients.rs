@@ -324,7 +324,7 @@ mod tests {
         let now = Arc::new(AtomicI64::new(1_000));
         #[expect(clippy::disallowed_methods, reason = "it is not read")]
         let clock = Clock::new(Movable(Arc::clone(&now), Instant::now()));
-        let subscriptions = Arc::new(Subscriptions::new(clock.clone()));
+        let subscriptions = Arc::new(Subscriptions::new(clock.clone(), &Arc::default()));
         (Arc::new(Clients::new(clock, &subscriptions)), now)
     }
 

@@ -37,6 +37,7 @@ use crate::inspector::Inspector;
 use crate::membership::Membership;
 use crate::metrics::ToolReading;
 use crate::notifier::Notifier;
+use crate::offers::Offers;
 use crate::persistence::Persistence;
 use crate::pipeline::Pipeline;
 use crate::policy_error::PolicyError;
@@ -91,6 +92,7 @@ pub struct Gateway {
     clients: Arc<Clients>,
     started_at_ms: i64,
     problems: KnownProblems,
+    offers: Offers,
 }
 
 /// Changes of the configuration that wait for a person.
@@ -185,6 +187,7 @@ impl Gateway {
             tasks: Tasks::default(),
         });
         let notifier = Arc::new(Notifier::new(&context, &recorder));
+        let offers = Offers::new(&context, &subscriptions);
         let gateway = Arc::new(Self {
             persistence,
             carried,
@@ -209,6 +212,7 @@ impl Gateway {
             pipeline,
             notifier,
             problems: KnownProblems::default(),
+            offers,
         });
         gateway.record_losses().await;
         gateway.recall(unfinished.unwrap_or_default()).await;
@@ -443,6 +447,11 @@ impl Gateway {
     pub async fn people_changed(&self) -> Result<(), StoreError> {
         self.stored_servers.reload().await?;
         self.choices.reload().await
+    }
+
+    /// What people choose from: templates and presets.
+    pub fn offers(&self) -> &Offers {
+        &self.offers
     }
 
     /// The governance: everything that decides about calls.

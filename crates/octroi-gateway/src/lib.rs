@@ -29,6 +29,7 @@ mod membership;
 mod methods;
 mod metrics;
 mod notifier;
+mod offers;
 mod operator_error;
 mod outcome;
 mod persistence;
@@ -85,14 +86,15 @@ pub use lost_state::{Loss, OnLoss};
 pub use membership::{Members, Membership, Sight};
 pub use metrics::{BOUNDS_MS, Ending, ToolReading};
 pub use octroi_store::{
-    ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, CALL_SPAN_MS, CallFilter,
-    CallsOfTool, Cipher, EntryChange, EntryRevision, MasterKey, Pause, PolicyLevel, PolicyRecord,
+    AgentPreset, ApprovalFilter, ApprovalPart, AuditCount, AuditCursor, AuditFilter, AuditRow, CALL_SPAN_MS,
+    CallFilter, CallsOfTool, Cipher, EntryChange, EntryRevision, MasterKey, Pause, PolicyLevel, PolicyRecord,
     PolicyRefusal, PolicyStatus, Rekeyed, SecretRecord, ServerEntry, SessionRecord, StoreError,
 };
 pub use octroi_upstream::{
     BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,
     UpstreamError, leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
 };
+pub use offers::Offers;
 pub use operator_error::{OperatorError, ServerUses};
 pub use persistence::key::KeyOrigin;
 pub use persistence::{Persistence, PersistenceError, SystemSecrets};

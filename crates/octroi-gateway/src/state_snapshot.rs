@@ -8,8 +8,8 @@ use octroi_core::ServerKey;
 use octroi_core::audit::{Entry, Kind};
 use octroi_core::pin::{PinKey, PinKind};
 use octroi_store::{
-    AgentRecord, CanonicalJson, FormerAgent, KeptOut, ManagedBy, Pause, PinRecord, PolicyDraft, PolicyLevel,
-    Store, StoreError,
+    AgentPreset, AgentRecord, CanonicalJson, FormerAgent, KeptOut, ManagedBy, Pause, PinRecord, PolicyDraft,
+    PolicyLevel, Store, StoreError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -61,6 +61,10 @@ pub(crate) enum SnapshotItem {
         owner: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         paused_by: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preset: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        system_prompt: Option<String>,
         at_ms: i64,
         by: String,
     },
@@ -169,13 +173,17 @@ fn agent_item(agent: AgentRecord) -> SnapshotItem {
         owner,
         created: _,
         paused,
+        preset,
         updated_at_ms: at_ms,
         updated_by: by,
     } = agent;
+    let (preset, system_prompt) = preset.map(|preset| (preset.name, preset.system_prompt)).unzip();
     SnapshotItem::Agent {
         title,
         owner,
         paused_by: paused.map(|paused| paused.by),
+        preset,
+        system_prompt: system_prompt.flatten(),
         id,
         profile,
         mode,
@@ -408,6 +416,8 @@ fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
             title,
             owner,
             paused_by,
+            preset,
+            system_prompt,
             at_ms: updated_at_ms,
             by: updated_by,
         } => Some(AgentRecord {
@@ -416,6 +426,7 @@ fn agent_record(item: SnapshotItem) -> Option<AgentRecord> {
             created: None,
             // A paused agent must not go on because the database was lost.
             paused: paused_by.map(|by| Pause { at_ms: updated_at_ms, by, reason: None }),
+            preset: preset.map(|name| AgentPreset { name, system_prompt }),
             id,
             profile,
             mode,

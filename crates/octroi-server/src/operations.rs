@@ -14,12 +14,14 @@ pub(crate) mod handler;
 mod health;
 mod pins;
 mod policies;
+mod presets;
 mod proposals;
 mod secrets;
 mod servers;
 mod sessions;
 mod shape;
 mod stats;
+mod templates;
 mod tokens;
 mod tools;
 mod users;
@@ -47,10 +49,12 @@ pub(crate) use handler::{Handler, Work};
 pub(crate) use health::by_server as health_by_server;
 pub(crate) use pins::list as list_pins;
 pub(crate) use policies::version as policy_version;
+pub(crate) use presets::list as list_presets;
 pub(crate) use servers::{
     get_status as server_status, list as list_servers, newest_lines, unknown as unknown_server,
 };
 pub(crate) use sessions::{list as list_sessions, mcp_config as session_mcp_config};
+pub(crate) use templates::list as list_templates;
 pub(crate) use tokens::list as list_tokens;
 pub(crate) use tools::list as list_tools;
 pub(crate) use users::list as list_users;
@@ -76,6 +80,8 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
             servers::refresh_running,
         ),
         read::<api::servers::ServersLogs>(servers::logs),
+        read::<api::templates::TemplatesList>(templates::list),
+        read::<api::templates::TemplatesGet>(templates::get),
         read::<api::health::HealthCheckAll>(health::check_all),
         read::<api::gateway::GatewayStatusGet>(gateway::status),
         read::<api::gateway::QuotasList>(gateway::quotas),
@@ -128,6 +134,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::sessions::SessionsClose>(sessions::close),
         read::<api::sessions::SessionsGetMcpConfig>(sessions::get_mcp_config),
         change::<api::sessions::SessionsSetMcpConfig>(sessions::set_mcp_config),
+        read::<api::presets::PresetsList>(presets::list),
         read::<api::users::UsersList>(users::list),
         change::<api::users::UsersAdd>(users::add),
         change::<api::users::UsersInvite>(users::invite),

@@ -88,6 +88,10 @@ fn server_hint(server: &str, error: &UpstreamError) -> String {
         UpstreamError::Idle("disabled, like every server") => SwitchedOff::Global.hint(server),
         UpstreamError::Idle("disabled") => format!("switch it on with `octroi enable {server}`"),
         UpstreamError::Idle(_) => format!("start it with `octroi restart {server}`"),
+        UpstreamError::NotPublic { .. } => {
+            "use the server's public address, or ask an administrator to name it in `allow_hosts` under `[members]`"
+                .to_owned()
+        }
         UpstreamError::NeedsAuth => "check the `headers` of the server's entry".to_owned(),
         _ => format!("`octroi logs {server}` shows what it wrote, `octroi get {server}` its last checks"),
     }

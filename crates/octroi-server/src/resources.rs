@@ -9,6 +9,7 @@ use octroi_api::operations::agents::AgentMounts;
 use octroi_api::operations::audit::AuditRecords;
 use octroi_api::operations::pins::ListPinsRequest;
 use octroi_api::operations::sessions::ListSessionsRequest;
+use octroi_api::operations::templates::ListTemplatesRequest;
 use octroi_api::operations::tokens::ListTokensRequest;
 use octroi_api::operations::tools::CatalogRequest;
 use octroi_api::resource::ServersResource;
@@ -46,6 +47,10 @@ pub(crate) async fn read(context: &OperationContext, uri: &ResourceUri) -> Resul
             one(uri, &found.ok_or_else(|| OperationError::UnknownResource(uri.to_string()))?)?
         }
         ResourceUri::Health => one(uri, &operations::health_by_server(context))?,
+        ResourceUri::Templates => {
+            one(uri, &operations::list_templates(context, ListTemplatesRequest::default()).await?)?
+        }
+        ResourceUri::Presets => one(uri, &operations::list_presets(context, NoArguments {}).await?)?,
         ResourceUri::Tools => one(uri, &operations::list_tools(context, CatalogRequest::default()).await?)?,
         ResourceUri::PendingApprovals => approvals::pending(context, None).await?,
         ResourceUri::AgentPendingApprovals(agent) => approvals::pending(context, Some(agent)).await?,

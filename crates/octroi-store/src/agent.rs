@@ -27,10 +27,21 @@ pub struct AgentRecord {
     pub created: Option<(i64, String)>,
     /// Who paused it, if it is paused.
     pub paused: Option<Pause>,
+    /// The preset that it was created from.
+    pub preset: Option<AgentPreset>,
     /// When this record was last changed.
     pub updated_at_ms: i64,
     /// Who last changed it.
     pub updated_by: String,
+}
+
+/// What an agent keeps of the preset that it was created from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentPreset {
+    /// The name of the preset.
+    pub name: String,
+    /// What the agent's model is told first.
+    pub system_prompt: Option<String>,
 }
 
 /// A pause of an agent. Its calls are refused meanwhile.

@@ -24,7 +24,7 @@ mod sqlite;
 mod store;
 mod user;
 
-pub use agent::{AgentRecord, FormerAgent, Pause, ToolUse, ToolUses};
+pub use agent::{AgentPreset, AgentRecord, FormerAgent, Pause, ToolUse, ToolUses};
 pub use approval::{ApprovalFilter, ApprovalPart, PendingLimits, Requested, TooManyPending};
 pub use audit::{
     AuditCount, AuditCursor, AuditFilter, AuditPage, AuditRecord, AuditRecordReader, AuditRow, CALL_SPAN_MS,

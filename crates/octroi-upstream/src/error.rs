@@ -24,6 +24,17 @@ pub enum UpstreamError {
         /// Why it failed.
         reason: String,
     },
+    /// The server of a member is not at a public address.
+    #[error(
+        "`{host}` has no public address, which the servers of members need unless `allow_hosts` under `[members]` names it"
+    )]
+    NotPublic {
+        /// The host of its URL.
+        host: String,
+    },
+    /// The server wants to be asked at another place.
+    #[error("the server redirects too often")]
+    Redirected(String),
     /// The server's answer violates the protocol.
     #[error("{0}")]
     Protocol(String),
@@ -105,6 +116,8 @@ impl UpstreamError {
             }
             Self::Spawn { .. }
             | Self::Connect { .. }
+            | Self::NotPublic { .. }
+            | Self::Redirected(_)
             | Self::Protocol(_)
             | Self::NeedsAuth
             | Self::Status(_)
@@ -128,6 +141,8 @@ impl UpstreamError {
             Self::Connect { address, reason } => {
                 Self::Connect { reason: redacted(&reason), address: redacted(&address) }
             }
+            Self::NotPublic { host } => Self::NotPublic { host: redacted(&host) },
+            Self::Redirected(to) => Self::Redirected(redacted(&to)),
             Self::Protocol(text) => Self::Protocol(redacted(&text)),
             Self::Refused(error) => Self::Refused(RpcError { message: redacted(&error.message), ..error }),
             Self::Closed(how) => Self::Closed(redacted(&how)),
@@ -150,6 +165,8 @@ impl UpstreamError {
             Self::Closed(_) => true,
             Self::Spawn { .. }
             | Self::Connect { .. }
+            | Self::NotPublic { .. }
+            | Self::Redirected(_)
             | Self::Protocol(_)
             | Self::Refused(_)
             | Self::NeedsAuth
@@ -180,6 +197,8 @@ impl UpstreamError {
         match self {
             Self::Spawn { .. }
             | Self::Connect { .. }
+            | Self::NotPublic { .. }
+            | Self::Redirected(_)
             | Self::Protocol(_)
             | Self::Status(500..)
             | Self::Closed(_)
@@ -231,6 +250,7 @@ mod tests {
         for error in [
             UpstreamError::Spawn { command: secret(), reason: secret() },
             UpstreamError::Connect { address: secret(), reason: secret() },
+            UpstreamError::NotPublic { host: secret() },
             UpstreamError::Protocol(secret()),
             UpstreamError::Refused(RpcError::new(-32000, secret())),
             UpstreamError::Closed(secret()),

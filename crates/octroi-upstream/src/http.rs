@@ -1,46 +1,76 @@
 //! The HTTP client that all remote servers share.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_rustls::{ConfigBuilderExt as _, HttpsConnectorBuilder};
 use octroi_core::Clock;
+use octroi_core::outward::AllowedHosts;
 use octroi_core::server::Remote;
+use rustls::ClientConfig;
 
 use crate::error::UpstreamError;
-use crate::wire::{self, Body, ExchangeError, IdleConnections};
+use crate::outward::{self, OutwardConnector, Reach, Resolve};
+use crate::wire::{self, Body, Connector, ExchangeError, IdleConnections};
 
 /// How to reach remote servers. The connections themselves are pooled per server address.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     clock: Clock,
-    connector: HttpsConnector<HttpConnector>,
+    connector: Connector,
+    /// For the servers of members, which must not reach what only this machine can.
+    members_connector: Connector,
+    allowed: Arc<ArcSwap<AllowedHosts>>,
 }
 
 impl HttpClient {
     /// Creates a client that trusts the certificate authorities of the operating system.
     pub fn new(clock: Clock) -> Result<Self, UpstreamError> {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.enforce_http(false);
-        connector.set_connect_timeout(Some(Duration::from_secs(10)));
-        let provider = rustls::crypto::ring::default_provider();
-        let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_platform_verifier(provider)
-            .map_err(|error| UpstreamError::Protocol(format!("cannot set up TLS: {error}")))?
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(connector);
-        Ok(Self { clock, connector })
+        Self::with_resolver(clock, outward::system_resolver())
     }
 
-    /// The address of a remote server.
+    pub(crate) fn with_resolver(clock: Clock, resolve: Resolve) -> Result<Self, UpstreamError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| builder.try_with_platform_verifier())
+            .map_err(|error| UpstreamError::Protocol(format!("cannot set up TLS: {error}")))?
+            .with_no_client_auth();
+        let connector = |reach| {
+            HttpsConnectorBuilder::new()
+                .with_tls_config(tls.clone())
+                .https_or_http()
+                .enable_http1()
+                .wrap_connector(OutwardConnector::new(reach, Arc::clone(&resolve)))
+        };
+        let allowed = Arc::<ArcSwap<AllowedHosts>>::default();
+        Ok(Self {
+            clock,
+            connector: connector(Reach::Anywhere),
+            members_connector: connector(Reach::PublicAnd(Arc::clone(&allowed))),
+            allowed,
+        })
+    }
+
+    /// Sets where servers of members may be although it is no public address. New connections go by it.
+    pub fn allow_hosts(&self, allowed: AllowedHosts) {
+        self.allowed.store(Arc::new(allowed));
+    }
+
+    /// The address of a remote server that the configuration names.
     pub(crate) fn address(&self, remote: &Remote) -> Result<Address, UpstreamError> {
         Address::new(remote, &self.clock)
+    }
+
+    /// The address of a remote server that a member names.
+    pub(crate) fn members_address(&self, remote: &Remote) -> Result<Address, UpstreamError> {
+        if let Err(problem) = octroi_core::outward::host_of(&remote.url) {
+            return Err(UpstreamError::Protocol(format!("the url cannot be used: {problem}")));
+        }
+        Ok(Address { is_of_member: true, ..self.address(remote)? })
     }
 
     pub(crate) fn send(
@@ -51,11 +81,16 @@ impl HttpClient {
         // Boxed: the request is part of several nested futures, which are moved themselves.
         let request = Box::new(request);
         async move {
-            let sent = wire::send(&self.connector, &address.idle, &address.uri, request).await;
+            let connector = if address.is_of_member { &self.members_connector } else { &self.connector };
+            let sent = wire::send(connector, &address.idle, &address.uri, request).await;
             sent.map_err(|broken| match broken {
-                ExchangeError::Connect(error) => {
-                    UpstreamError::Connect { address: address.display.clone(), reason: root_cause(&*error) }
-                }
+                ExchangeError::Connect(error) => match outward::refusal(&*error) {
+                    Some(refused) => UpstreamError::NotPublic { host: refused.host.clone() },
+                    None => UpstreamError::Connect {
+                        address: address.display.clone(),
+                        reason: root_cause(&*error),
+                    },
+                },
                 ExchangeError::During(error) => UpstreamError::Closed(root_cause(&error)),
             })
         }
@@ -73,6 +108,8 @@ pub(crate) struct Address {
     pub(crate) path: Uri,
     /// Idle connections to this server.
     pub(crate) idle: Arc<IdleConnections>,
+    /// Whether a member gave it, so that only public addresses are connected to.
+    is_of_member: bool,
 }
 
 impl Address {
@@ -103,7 +140,19 @@ impl Address {
             .map_err(|_| UpstreamError::Protocol("the configured url has no usable host".to_owned()))?;
         headers.insert(header::HOST, host);
         let path = path_of(&uri)?;
-        Ok(Self { uri, headers, display, path, idle: Arc::new(IdleConnections::new(clock.clone())) })
+        let idle = Arc::new(IdleConnections::new(clock.clone()));
+        Ok(Self { uri, headers, display, path, idle, is_of_member: false })
+    }
+
+    /// The same server at the path that it redirects to. Another origin is refused, also one that only differs in its
+    /// scheme: the configured headers contain credentials for this one.
+    pub(crate) fn redirected(&self, target: &str) -> Result<Self, UpstreamError> {
+        self.join(target).map_err(|_| {
+            UpstreamError::Protocol(
+                "the server redirects to another address, which is not followed; `url` must be where it is"
+                    .to_owned(),
+            )
+        })
     }
 
     /// The same server at another path, as the old transport's `endpoint` event names it. Another
@@ -146,6 +195,15 @@ pub(crate) async fn collect(body: Body, limit: usize) -> Result<Bytes, UpstreamE
             Err(UpstreamError::TooLarge { limit })
         }
         Err(error) => Err(UpstreamError::Closed(root_cause(&*error))),
+    }
+}
+
+/// Why a response is no answer: its status, or where the server wants to be asked instead.
+pub(crate) fn failure<B>(response: &Response<B>) -> UpstreamError {
+    let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+    match location.filter(|_| response.status().is_redirection()) {
+        Some(location) => UpstreamError::Redirected(location.to_owned()),
+        None => status_error(response.status()),
     }
 }
 

@@ -29,6 +29,7 @@ mod logs;
 mod mux;
 mod old_sse;
 mod open_files;
+mod outward;
 mod post;
 mod processes;
 mod reaper;

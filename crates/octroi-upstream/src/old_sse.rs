@@ -12,7 +12,7 @@ use crate::background::BackgroundTasks;
 use crate::error::UpstreamError;
 use crate::event::EventSink;
 use crate::events::EventStream;
-use crate::http::{Address, HttpClient, is_type, status_error};
+use crate::http::{Address, HttpClient, failure, is_type};
 use crate::mux::Mux;
 
 const QUEUED: usize = 64;
@@ -31,7 +31,7 @@ pub(crate) async fn connect(
     let request = build(address, HttpMethod::GET, Bytes::new(), "text/event-stream")?;
     let response = client.send(address, request).await?;
     if !response.status().is_success() {
-        return Err(status_error(response.status()));
+        return Err(failure(&response));
     }
     if !is_type(&response, "text/event-stream") {
         return Err(UpstreamError::Protocol("the server offers no event stream".to_owned()));

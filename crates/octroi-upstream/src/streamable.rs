@@ -20,7 +20,7 @@ use crate::event::{CallEvent, EventSink, Owner, ReplyChannel, ServerQuestion};
 use crate::event_queue::CallEventQueue;
 use crate::heavy_work::{LARGE_ANSWER_BYTES, leave_worker};
 use crate::held_questions::{self, HeldQuestions};
-use crate::http::{Address, HttpClient, collect, is_type, status_error};
+use crate::http::{Address, HttpClient, collect, failure, is_type, status_error};
 use crate::identity::negotiated_version;
 use crate::wire::Body;
 
@@ -244,7 +244,7 @@ impl Streamable {
         }
         let is_json = is_type(&response, "application/json");
         if !is_json && !status.is_success() {
-            return Err(status_error(status));
+            return Err(failure(&response));
         }
         let body = collect(response.into_body(), self.limit).await?;
         if body.len() > LARGE_ANSWER_BYTES {

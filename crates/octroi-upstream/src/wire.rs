@@ -16,7 +16,6 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use octroi_core::Clock;
 use parking_lot::Mutex;
@@ -24,12 +23,14 @@ use tokio::net::TcpStream;
 use tokio::runtime::{self, Handle};
 use tower::Service as _;
 
+use crate::outward::OutwardConnector;
+
 /// How many idle connections each runtime keeps. More are closed, so that a burst does not hold sockets.
 const IDLE_MAX: usize = 256;
 /// Servers close idle connections after a while; older ones are not reused.
 const IDLE_FOR: Duration = Duration::from_secs(30);
 
-type Connector = HttpsConnector<HttpConnector>;
+pub(crate) type Connector = HttpsConnector<OutwardConnector>;
 type Connection = http1::Connection<MaybeHttpsStream<TokioIo<TcpStream>>, Full<Bytes>>;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

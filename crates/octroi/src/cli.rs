@@ -20,6 +20,7 @@ pub(crate) mod secrets;
 pub(crate) mod servers;
 pub(crate) mod sessions;
 pub(crate) mod stats;
+pub(crate) mod templates;
 pub(crate) mod tools;
 mod words;
 
@@ -88,6 +89,8 @@ pub(crate) enum Command {
     Reload(servers::Reload),
     /// List the tools of all servers, with their risk, side effects and visibility.
     Tools(tools::Tools),
+    /// List servers that are known, and what must be filled in to add one.
+    Templates(templates::Templates),
     /// Call a server's tool as an agent, subject to that agent's gates.
     Call(calls::CallTool),
     /// List calls with their decision and outcome, or show one.
@@ -114,6 +117,8 @@ pub(crate) enum Command {
     Pins(pins::Pins),
     /// List the agents and their settings.
     Agents(agents::Agents),
+    /// List presets, which agents can be created from.
+    Presets(Target),
     /// Manage users: the people who own tokens and agents.
     #[command(subcommand)]
     User(people::UserCommand),

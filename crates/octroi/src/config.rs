@@ -18,6 +18,7 @@ use octroi_core::trust::Trust;
 use crate::failure::Failure;
 
 pub(crate) mod accepted;
+pub(crate) mod catalogues;
 mod discovery;
 mod exposed;
 mod files;
@@ -240,6 +241,11 @@ fn parse(file: &TextFile) -> Result<Node, ConfigError> {
         format,
         source,
     })
+}
+
+/// The file with variables beside a configuration.
+pub(crate) fn env_file_in(file: Option<&Path>) -> PathBuf {
+    lookup::env_file_in(&directory_of(file))
 }
 
 /// The directory that relative paths in a file are relative to.

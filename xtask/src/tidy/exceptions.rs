@@ -39,6 +39,11 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         rule: Rule::StructFields,
+        place: "octroi-api::operations::templates::Template",
+        reason: "the JSON of a template, one field for each member",
+    },
+    Exception {
+        rule: Rule::StructFields,
         place: "octroi-core::approval::Approval",
         reason: "one row of a table, flat as it is stored and shown",
     },

@@ -9,6 +9,8 @@ use super::ResourceUri;
 pub enum Topic {
     /// Servers were added or removed, or their status changed.
     Servers,
+    /// Templates of servers were added, removed or changed.
+    Templates,
     /// Tools were added, removed or changed.
     Tools,
     /// An approval was requested, decided, used or cancelled.
@@ -21,6 +23,8 @@ pub enum Topic {
     Policies,
     /// A policy was proposed, decided, or changed at its level.
     Proposals,
+    /// Presets of agents were added, removed or changed.
+    Presets,
     /// A user or a token was added, changed or removed.
     Users,
     /// A session was created, changed or closed.
@@ -43,12 +47,14 @@ impl Topic {
     /// All topics.
     pub const ALL: [Self; 15] = [
         Self::Servers,
+        Self::Templates,
         Self::Tools,
         Self::Approvals,
         Self::Pins,
         Self::Agents,
         Self::Policies,
         Self::Proposals,
+        Self::Presets,
         Self::Users,
         Self::Sessions,
         Self::Mounts,
@@ -63,12 +69,14 @@ impl Topic {
     pub const fn about(self) -> &'static str {
         match self {
             Self::Servers => "servers are added or removed, or their status changes",
+            Self::Templates => "templates of servers are added, removed or changed",
             Self::Tools => "tools are added, removed or changed",
             Self::Approvals => "an approval is requested, decided, used or cancelled",
             Self::Pins => "a definition is quarantined, accepted, rejected or forgotten",
             Self::Agents => "an agent is created, changed or removed, or begins or ends something",
             Self::Policies => "the policies in effect change",
             Self::Proposals => "a policy is proposed, decided, or changed",
+            Self::Presets => "presets of agents are added, removed or changed",
             Self::Users => "a user or a token is added, changed or removed",
             Self::Sessions => "a session is created, changed or closed",
             Self::Mounts => "the servers of an agent, or their state, change",
@@ -86,6 +94,10 @@ impl Topic {
 pub enum ResourceChange<'a> {
     /// Of servers, with all that exist now.
     Servers(&'a [ServerKey]),
+    /// Of templates of servers.
+    Templates,
+    /// Of presets of agents.
+    Presets,
     /// Of tools.
     Tools,
     /// Of an approval.
@@ -147,6 +159,8 @@ impl ResourceChange<'_> {
     pub const fn topic(&self) -> Topic {
         match self {
             Self::Servers(_) => Topic::Servers,
+            Self::Templates => Topic::Templates,
+            Self::Presets => Topic::Presets,
             Self::Tools => Topic::Tools,
             Self::Approval { .. } | Self::Approvals { .. } => Topic::Approvals,
             Self::Pins => Topic::Pins,
@@ -177,6 +191,8 @@ impl ResourceChange<'_> {
                 uris.extend(keys.iter().cloned().map(ResourceUri::Server));
                 uris
             }
+            Self::Templates => vec![ResourceUri::Templates],
+            Self::Presets => vec![ResourceUri::Presets],
             Self::Tools => vec![ResourceUri::Tools],
             Self::Approval { id, agent } => {
                 let mut uris = ResourceChange::Approvals { agent }.resources();

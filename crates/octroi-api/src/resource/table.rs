@@ -16,9 +16,11 @@ use crate::operations::gateway::GatewayStatus;
 use crate::operations::health::HealthByServer;
 use crate::operations::pins::HeldPins;
 use crate::operations::policies::{PolicyState, PolicyVersion};
+use crate::operations::presets::PresetList;
 use crate::operations::proposals::ProposalList;
 use crate::operations::servers::{LogLines, ServerStatus};
 use crate::operations::sessions::{SessionList, SessionMcpConfig};
+use crate::operations::templates::TemplateList;
 use crate::operations::tokens::TokenList;
 use crate::operations::tools::ToolCatalog;
 use crate::operations::users::UserList;
@@ -82,7 +84,7 @@ impl ResourceEntry {
 }
 
 /// All resources. If two match a URI, the one that is not a template comes first.
-pub static RESOURCES: [ResourceEntry; 33] = [
+pub static RESOURCES: [ResourceEntry; 35] = [
     of_people(
         ResourceKind::Servers,
         "resource://servers/list",
@@ -140,6 +142,14 @@ pub static RESOURCES: [ResourceEntry; 33] = [
         "The health of all servers",
         json::<HealthByServer>(),
         &[Topic::Servers],
+    ),
+    of_people(
+        ResourceKind::Templates,
+        "resource://templates/list",
+        ("templates", "Templates"),
+        "Servers that are known, and what must be filled in to add one",
+        json::<TemplateList>(),
+        &[Topic::Templates],
     ),
     of_people(
         ResourceKind::Tools,
@@ -245,6 +255,14 @@ pub static RESOURCES: [ResourceEntry; 33] = [
         &[Topic::Mounts],
     )
     .or_own_agent(),
+    of_people(
+        ResourceKind::Presets,
+        "resource://presets/list",
+        ("presets", "Presets"),
+        "Agents that are described once, to be created by name",
+        json::<PresetList>(),
+        &[Topic::Presets],
+    ),
     of_people(
         ResourceKind::Users,
         "resource://users/list",

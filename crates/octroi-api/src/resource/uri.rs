@@ -27,6 +27,8 @@ pub enum ResourceUri {
     CompositorState(String),
     /// The health of all servers.
     Health,
+    /// All templates of servers.
+    Templates,
     /// All tools.
     Tools,
     /// All pending calls.
@@ -56,6 +58,8 @@ pub enum ResourceUri {
     AgentSession(String),
     /// The servers of an agent, by its id.
     AgentMounts(String),
+    /// All presets of agents.
+    Presets,
     /// All users.
     Users,
     /// All tokens.
@@ -110,6 +114,7 @@ impl ResourceUri {
             ResourceKind::CompositorServers => Self::CompositorServers,
             ResourceKind::CompositorState => Self::CompositorState(text(0)?),
             ResourceKind::Health => Self::Health,
+            ResourceKind::Templates => Self::Templates,
             ResourceKind::Tools => Self::Tools,
             ResourceKind::PendingApprovals => Self::PendingApprovals,
             ResourceKind::AgentPendingApprovals => Self::AgentPendingApprovals(text(0)?),
@@ -122,6 +127,7 @@ impl ResourceUri {
             ResourceKind::AgentSnapshot => Self::AgentSnapshot(text(0)?),
             ResourceKind::AgentSession => Self::AgentSession(text(0)?),
             ResourceKind::AgentMounts => Self::AgentMounts(text(0)?),
+            ResourceKind::Presets => Self::Presets,
             ResourceKind::Users => Self::Users,
             ResourceKind::Tokens => Self::Tokens,
             ResourceKind::ActivePolicy => Self::ActivePolicy,
@@ -149,6 +155,7 @@ impl ResourceUri {
             Self::CompositorServers => (ResourceKind::CompositorServers, vec![]),
             Self::CompositorState(server) => (ResourceKind::CompositorState, vec![server.clone()]),
             Self::Health => (ResourceKind::Health, vec![]),
+            Self::Templates => (ResourceKind::Templates, vec![]),
             Self::Tools => (ResourceKind::Tools, vec![]),
             Self::PendingApprovals => (ResourceKind::PendingApprovals, vec![]),
             Self::AgentPendingApprovals(agent) => (ResourceKind::AgentPendingApprovals, vec![agent.clone()]),
@@ -163,6 +170,7 @@ impl ResourceUri {
             Self::AgentSnapshot(agent) => (ResourceKind::AgentSnapshot, vec![agent.clone()]),
             Self::AgentSession(agent) => (ResourceKind::AgentSession, vec![agent.clone()]),
             Self::AgentMounts(agent) => (ResourceKind::AgentMounts, vec![agent.clone()]),
+            Self::Presets => (ResourceKind::Presets, vec![]),
             Self::Users => (ResourceKind::Users, vec![]),
             Self::Tokens => (ResourceKind::Tokens, vec![]),
             Self::ActivePolicy => (ResourceKind::ActivePolicy, vec![]),
@@ -217,10 +225,12 @@ impl ResourceUri {
             Self::Servers
             | Self::Sessions
             | Self::Health
+            | Self::Templates
             | Self::Tools
             | Self::PendingApprovals
             | Self::HeldPins
             | Self::Agents
+            | Self::Presets
             | Self::Users
             | Self::Tokens
             | Self::RecentAudit

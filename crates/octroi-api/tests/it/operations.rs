@@ -26,7 +26,7 @@ fn names_are_unique_where_they_are_seen() {
 /// A lost operation would break other programs.
 #[test]
 fn everything_that_can_be_done() {
-    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 85);
+    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 88);
     expect_test::expect![[r#"
         servers_list
         servers_get
@@ -35,6 +35,8 @@ fn everything_that_can_be_done() {
         servers_test
         servers_refresh
         servers_logs
+        templates_list
+        templates_get
         health_check_all
         gateway_status
         quotas_list
@@ -72,6 +74,7 @@ fn everything_that_can_be_done() {
         agents_boot
         agents_abort
         agents_delete
+        presets_list
         users_list
         users_add
         users_invite

@@ -100,6 +100,8 @@ fn changes_report_what_the_table_says() {
     let servers = [server("files"), server("ana/files")];
     let changes = [
         ResourceChange::Servers(&servers),
+        ResourceChange::Templates,
+        ResourceChange::Presets,
         ResourceChange::Tools,
         ResourceChange::Approval { id: "ap_1", agent: Some("coder") },
         ResourceChange::Approval { id: "ap_1", agent: None },
@@ -161,6 +163,8 @@ fn any_uri() -> impl Strategy<Value = ResourceUri> {
     prop_oneof![
         Just(ResourceUri::Servers),
         Just(ResourceUri::Health),
+        Just(ResourceUri::Templates),
+        Just(ResourceUri::Presets),
         Just(ResourceUri::Tools),
         Just(ResourceUri::PendingApprovals),
         Just(ResourceUri::HeldPins),

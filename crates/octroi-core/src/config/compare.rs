@@ -101,6 +101,9 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
         notify,
         secrets,
         secret_uses,
+        members,
+        templates,
+        presets,
         audit,
         quotas,
         gates,
@@ -136,6 +139,15 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
     });
     merge("secrets", &mut view.secrets, &shown.secrets, &mut |fields| {
         sections::secrets(fields, &mut kept.secrets, secrets);
+    });
+    merge("members", &mut view.members, &shown.members, &mut |fields| {
+        sections::members(fields, &mut kept.members, members);
+    });
+    merge("templates", &mut view.templates, &shown.templates, &mut |fields| {
+        sections::directory(fields, &mut kept.templates, templates);
+    });
+    merge("presets", &mut view.presets, &shown.presets, &mut |fields| {
+        sections::directory(fields, &mut kept.presets, presets);
     });
     merge("audit", &mut view.audit, &shown.audit, &mut |fields| {
         sections::audit(fields, &mut kept.audit, audit);

@@ -180,6 +180,9 @@ pub const ROOT: &[Key] = &[
     key("pins", Kind::Table(PINS), "", "What happens to tools that are new or have changed."),
     key("notify", Kind::Table(NOTIFY), "", "Who is told that a person is needed."),
     key("secrets", Kind::Table(SECRETS), "", "How stored secrets are encrypted."),
+    key("members", Kind::Table(MEMBERS), "", "What users who are no administrators may do with servers."),
+    key("templates", Kind::Table(TEMPLATES), "", "Templates of one's own, to add servers from."),
+    key("presets", Kind::Table(PRESETS), "", "Presets of one's own, to create agents from."),
     key("audit", Kind::Table(AUDIT), "", "What is recorded."),
     key("quotas", Kind::Tables(QUOTA), "", "Limits on calls."),
     key("gates", Kind::Tables(GATE), "", "Custom gates: programs that check calls."),
@@ -210,6 +213,39 @@ pub const SECRETS: &[Key] = &[key(
     "`master.key` in the data directory",
     "The file with the key that stored secrets are encrypted with: 64 hexadecimal digits. `OCTROI_MASTER_KEY` comes \
     before it. Takes effect at the next start.",
+)];
+
+/// `[members]`.
+pub const MEMBERS: &[Key] = &[
+    key(
+        "allow_hosts",
+        Kind::Texts,
+        "none",
+        "Where servers that members add may be although it is no public address: hosts, `*.` and a host for all \
+        below it, or networks such as `10.1.0.0/16`.",
+    ),
+    key(
+        "allow_host_commands",
+        Kind::Flag,
+        "false",
+        "Whether members may add servers that run a command on this machine.",
+    ),
+];
+
+/// `[templates]`.
+pub const TEMPLATES: &[Key] = &[key(
+    "dir",
+    Kind::Text,
+    "`templates` beside the file",
+    "The directory with templates of your own, one TOML file each.",
+)];
+
+/// `[presets]`.
+pub const PRESETS: &[Key] = &[key(
+    "dir",
+    Kind::Text,
+    "`presets` beside the file",
+    "The directory with presets of your own, one TOML or YAML file each. `OCTROI_PRESETS` comes before it.",
 )];
 
 /// `[mcp]`.

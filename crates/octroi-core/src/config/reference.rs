@@ -3,7 +3,9 @@
 use super::keys::governance::{
     AGENT, APPROVALS, AUDIT, GATE, HANDLER, INFERENCE, NOTIFY, PINS, POLICY, QUOTA,
 };
-use super::keys::{ENTRY, Key, Kind, MCP, NESTED, OAUTH, OVERRIDE, REST, SECRETS, SERVER, TOKEN};
+use super::keys::{
+    ENTRY, Key, Kind, MCP, MEMBERS, NESTED, OAUTH, OVERRIDE, PRESETS, REST, SECRETS, SERVER, TEMPLATES, TOKEN,
+};
 
 /// The tables, as Markdown.
 pub fn tables() -> String {
@@ -21,6 +23,9 @@ pub fn tables() -> String {
         ("`[notify]`", NOTIFY),
         ("`[rest]`", REST),
         ("`[secrets]`", SECRETS),
+        ("`[members]`", MEMBERS),
+        ("`[templates]`", TEMPLATES),
+        ("`[presets]`", PRESETS),
         ("`[audit]`", AUDIT),
         ("`[[audit.handlers]]`", HANDLER),
         ("`[[quotas]]`", QUOTA),

@@ -27,6 +27,9 @@ impl Context<'_> {
         let pins = one(self.pins(&root.pins), &mut effective.pins, &mut problems);
         let notify = one(self.notify(&root.notify), &mut effective.notify, &mut problems);
         let secrets = one(self.secrets(&root.secrets), &mut effective.secrets, &mut problems);
+        let members = one(self.members(&root.members), &mut effective.members, &mut problems);
+        let templates = one(self.templates(&root.templates), &mut effective.templates, &mut problems);
+        let presets = one(self.presets(&root.presets), &mut effective.presets, &mut problems);
         let (audit, handlers) = self.audit(&root.audit);
         let audit = AuditSection {
             handlers: all(self.handlers(&handlers), &mut effective.handlers, &mut problems),
@@ -49,6 +52,9 @@ impl Context<'_> {
             notify,
             secrets,
             secret_uses: Vec::new(),
+            members,
+            templates,
+            presets,
             audit,
             quotas,
             gates,

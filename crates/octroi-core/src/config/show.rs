@@ -45,6 +45,12 @@ pub struct EffectiveConfig {
     pub rest: Vec<Setting>,
     /// `[secrets]`.
     pub secrets: Vec<Setting>,
+    /// `[members]`.
+    pub members: Vec<Setting>,
+    /// `[templates]`.
+    pub templates: Vec<Setting>,
+    /// `[presets]`.
+    pub presets: Vec<Setting>,
     /// `[audit]`.
     pub audit: Vec<Setting>,
     /// `[[audit.handlers]]`.
@@ -84,6 +90,9 @@ impl EffectiveConfig {
         one("[pins]", &self.pins);
         one("[notify]", &self.notify);
         one("[secrets]", &self.secrets);
+        one("[members]", &self.members);
+        one("[templates]", &self.templates);
+        one("[presets]", &self.presets);
         one("[audit]", &self.audit);
         self.handlers.iter().for_each(|handler| one("[[audit.handlers]]", handler));
         self.quotas.iter().for_each(|quota| one("[[quotas]]", quota));
@@ -110,6 +119,9 @@ impl EffectiveConfig {
             "pins": object(&self.pins, origins),
             "notify": object(&self.notify, origins),
             "secrets": object(&self.secrets, origins),
+            "members": object(&self.members, origins),
+            "templates": object(&self.templates, origins),
+            "presets": object(&self.presets, origins),
             "audit": audit,
             "quotas": tables(&self.quotas),
             "gates": tables(&self.gates),

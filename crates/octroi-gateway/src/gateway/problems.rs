@@ -23,6 +23,7 @@ impl Gateway {
         problems.extend(self.problems.certificate.load().as_deref().cloned());
         problems.extend(self.notifier.problems());
         problems.extend(self.governance.ignored_settings());
+        problems.extend(self.offers.problems());
         if self.persistence.as_ref().is_some_and(|persistence| !persistence.store().has_key()) {
             problems.push(
                 "master.key of the data directory cannot be used, so no call can wait for approval; restore it from a \

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use octroi_api::ResourceChange;
 use octroi_core::Principal;
 use octroi_core::agent::{AgentContext, Mode, Profile};
-use octroi_store::{AgentRecord, Pause, Store};
+use octroi_store::{AgentPreset, AgentRecord, Pause, Store};
 use serde_json::{Value, json};
 
 use super::Governance;
@@ -35,6 +35,8 @@ pub struct AgentState {
     pub created: Option<(i64, String)>,
     /// Who paused it, if it is paused.
     pub paused: Option<Pause>,
+    /// The preset that it was created from.
+    pub preset: Option<AgentPreset>,
     /// When and by whom its context was last changed, besides the configuration.
     pub set: Option<(i64, String)>,
 }
@@ -85,8 +87,7 @@ impl Governance {
 
     fn state_of(&self, id: &str, record: Option<AgentRecord>) -> AgentState {
         let set = record.as_ref().map(|record| (record.updated_at_ms, record.updated_by.clone()));
-        let (title, created, paused) =
-            record.map(|record| (record.title, record.created, record.paused)).unwrap_or_default();
+        let AgentRecord { title, created, paused, preset, .. } = record.unwrap_or_default();
         AgentState {
             id: id.to_owned(),
             context: AgentContext::clone(&self.context_of(id)),
@@ -95,6 +96,7 @@ impl Governance {
             owner: self.identity.owner_of(id),
             created,
             paused,
+            preset,
             set,
         }
     }
@@ -104,6 +106,12 @@ impl Governance {
         let id = valid(id)?;
         let record = self.store()?.agent(id).await?;
         Ok(self.state_of(id, record))
+    }
+
+    /// What the model of an agent is told first, if its preset says something.
+    pub(crate) fn system_prompt(&self, agent: &str) -> Option<String> {
+        let agents = self.agents.load();
+        agents.by_id.get(agent)?.preset.as_ref()?.system_prompt.clone()
     }
 
     /// What an agent is doing now.
@@ -242,6 +250,7 @@ pub(super) fn described(record: &AgentRecord) -> Value {
         "title": record.title,
         "owner": record.owner,
         "paused": paused,
+        "preset": record.preset.as_ref().map(|preset| &preset.name),
         "profile": record.profile,
         "mode": record.mode,
         "project": record.project,

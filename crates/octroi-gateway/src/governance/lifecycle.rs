@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use octroi_core::Principal;
 use octroi_core::principal::LOCAL_AGENT;
-use octroi_store::{AgentRecord, FormerAgent, Pause};
+use octroi_store::{AgentPreset, AgentRecord, FormerAgent, Pause, PolicyDraft, PolicyLevel};
 use serde_json::{Value, json};
 
 use super::agents::{apply, described, filed_under, valid};
@@ -24,6 +24,10 @@ pub struct NewAgent {
     pub owner: Option<String>,
     /// Its settings.
     pub settings: AgentChange,
+    /// The preset that it is created from.
+    pub preset: Option<AgentPreset>,
+    /// The policy of its level.
+    pub policy: Option<String>,
 }
 
 impl Governance {
@@ -44,14 +48,33 @@ impl Governance {
             id: id.clone(),
             created: Some((now_ms, creator.clone())),
             updated_at_ms: now_ms,
-            updated_by: creator,
+            updated_by: creator.clone(),
+            preset: new.preset,
             ..AgentRecord::default()
         };
         apply(&mut record, new.settings, &self.context_of(&id), now_ms).map_err(OperatorError::Agent)?;
         record.owner = Some(new.owner.unwrap_or_else(|| by.user().to_string()));
         let subject = json!({"change": "agent_created", "agent": id});
         let (governance, filed_under) = (Arc::clone(self), filed_under(&id));
-        let change = PlannedChange::new(subject, Value::Null, described(&record), async move {
+        let mut after = described(&record);
+        if let Some(policy) = &new.policy {
+            after["policy"] = json!(policy);
+        }
+        let draft = new.policy.map(|source| PolicyDraft {
+            level: PolicyLevel::Agent(id.clone()),
+            language: "rules".to_owned(),
+            source,
+            author: creator,
+            rationale: record.preset.as_ref().map(|preset| format!("preset {}", preset.name)),
+            check_result: None,
+        });
+        let change = PlannedChange::new(subject, Value::Null, after, async move {
+            // First, so that the agent is never there without it.
+            if let Some(draft) = draft {
+                let activated = governance.set_policy(&draft, None).await;
+                activated
+                    .map_err(|error| OperatorError::Agent(format!("its policy cannot be used: {error}")))?;
+            }
             governance.store()?.save_agent(&record).await?;
             governance.reread_agents(std::slice::from_ref(&id)).await?;
             governance.agent(&id).await

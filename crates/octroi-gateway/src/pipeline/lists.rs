@@ -146,6 +146,13 @@ impl Pipeline {
                 }
             }
         };
+        // What its owner says comes before what servers say.
+        if let Some(prompt) = principal.agent_id().and_then(|agent| self.governance.system_prompt(agent)) {
+            profile.instructions = Some(match profile.instructions {
+                Some(of_servers) => format!("{}\n\n{of_servers}", prompt.trim_end()),
+                None => prompt,
+            });
+        }
         declare_changes(&mut profile.capabilities, era);
         // A server's list would show the tasks of all principals.
         if let Some(tasks) = profile.capabilities.get_mut("tasks").and_then(Value::as_object_mut) {

@@ -5,7 +5,10 @@ use octroi_api::operations::agents::{
     AbortedWork, Agent, AgentList, AgentReasonRequest, AgentRequest, CreateAgentRequest, FreezeSpecRequest,
     UpdateAgentRequest,
 };
-use octroi_gateway::{AgentChange, AgentState, NewAgent, PlannedChange, SpecChange};
+use octroi_core::policy::Level;
+use octroi_core::pool::Reach;
+use octroi_core::preset::Preset;
+use octroi_gateway::{AgentChange, AgentPreset, AgentState, NewAgent, PlannedChange, SpecChange};
 
 use super::context::OperationContext;
 use super::handler::Plan;
@@ -42,19 +45,35 @@ pub(super) async fn get(context: &OperationContext, request: AgentRequest) -> Re
 }
 
 pub(super) async fn create(context: &OperationContext, request: CreateAgentRequest) -> Plan<Agent> {
-    let CreateAgentRequest { agent_id, title, owner, profile, mode, project, project_root, blacklist } =
-        request;
+    let CreateAgentRequest {
+        agent_id,
+        title,
+        owner,
+        profile,
+        mode,
+        project,
+        project_root,
+        blacklist,
+        preset,
+    } = request;
     only_admins_hand_over(context, owner.as_deref())?;
+    let is_from_preset = preset.is_some();
+    let preset = match preset {
+        Some(name) => usable_preset(context, &name).await?,
+        None => Preset::default(),
+    };
     let settings = AgentChange {
         title,
-        profile: profile.map(|profile| profile.0),
-        mode: mode.map(|mode| mode.0),
-        project,
+        profile: profile.map(|profile| profile.0).or(preset.profile),
+        mode: mode.map(|mode| mode.0).or(preset.mode),
+        project: project.or(preset.project),
         project_root,
         blacklist,
         ..AgentChange::default()
     };
-    let new = NewAgent { id: agent_id, owner, settings };
+    let kept = AgentPreset { name: preset.name, system_prompt: preset.system_prompt };
+    let kept = is_from_preset.then_some(kept);
+    let new = NewAgent { id: agent_id, owner, settings, preset: kept, policy: preset.policy };
     let change = context.gateway.governance().create_agent(new, context.principal())?;
     Ok(described(context, change))
 }
@@ -121,6 +140,24 @@ pub(super) async fn delete(context: &OperationContext, request: AgentRequest) ->
     let change = context.gateway.remove_agent(&request.agent_id, context.principal()).await?;
     let gateway = context.gateway.clone();
     Ok(map_response(change, move |_| removed).then(async move { Ok(gateway.people_changed().await?) }))
+}
+
+/// A preset with a policy that can be used now.
+async fn usable_preset(context: &OperationContext, name: &str) -> Result<Preset, OperationError> {
+    let presets = context.gateway.offers().presets();
+    let preset = presets
+        .find(name)
+        .map_err(|message| OperationError::not_found_in(message, "list them with `octroi presets`"))?
+        .clone();
+    if let Some(policy) = &preset.policy {
+        let reach = Reach::of(context.principal());
+        let complaints = context.gateway.governance().check_policy(Level::Agent, policy, reach).await;
+        if let Some(first) = complaints.first() {
+            let message = format!("the policy of preset `{name}` cannot be used: {first}");
+            return Err(OperationError::InvalidArguments(message));
+        }
+    }
+    Ok(preset)
 }
 
 fn only_admins_hand_over(context: &OperationContext, owner: Option<&str>) -> Result<(), OperationError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::sqlite::SqliteRow;
 
 use super::{Durable, Sqlite};
-use crate::agent::{AgentRecord, FormerAgent, Pause, ToolUse, ToolUses};
+use crate::agent::{AgentPreset, AgentRecord, FormerAgent, Pause, ToolUse, ToolUses};
 use crate::error::StoreError;
 
 impl Sqlite {
@@ -35,8 +35,8 @@ impl Sqlite {
             "INSERT OR REPLACE INTO agents
                 (id, profile, mode, project, project_root, spec_hash, spec_frozen_at_ms, blacklist,
                  updated_at_ms, updated_by, title, owner, created_at_ms, created_by, paused_at_ms, paused_by,
-                 pause_reason)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 pause_reason, preset, system_prompt)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&agent.id)
         .bind(&agent.profile)
@@ -55,6 +55,8 @@ impl Sqlite {
         .bind(paused.map(|paused| paused.at_ms))
         .bind(paused.map(|paused| &paused.by))
         .bind(paused.and_then(|paused| paused.reason.as_ref()))
+        .bind(agent.preset.as_ref().map(|preset| &preset.name))
+        .bind(agent.preset.as_ref().and_then(|preset| preset.system_prompt.as_ref()))
         .execute(&mut *durable.transaction)
         .await
         .map_err(|error| self.failed(error))?;
@@ -162,6 +164,8 @@ impl Sqlite {
         let (created_by, paused_by): (Option<String>, Option<String>) =
             (self.column(row, "created_by")?, self.column(row, "paused_by")?);
         let reason = self.column(row, "pause_reason")?;
+        let (preset, system_prompt): (Option<String>, Option<String>) =
+            (self.column(row, "preset")?, self.column(row, "system_prompt")?);
         Ok(AgentRecord {
             id: self.column(row, "id")?,
             profile: self.column(row, "profile")?,
@@ -175,6 +179,7 @@ impl Sqlite {
             owner: self.column(row, "owner")?,
             created: created_at_ms.map(|at_ms| (at_ms, created_by.unwrap_or_default())),
             paused: paused_at_ms.map(|at_ms| Pause { at_ms, by: paused_by.unwrap_or_default(), reason }),
+            preset: preset.map(|name| AgentPreset { name, system_prompt }),
             updated_at_ms: self.column(row, "updated_at_ms")?,
             updated_by: self.column(row, "updated_by")?,
         })

@@ -131,6 +131,8 @@ impl Eras {
             UpstreamError::Refused(_)
             | UpstreamError::Protocol(_)
             | UpstreamError::Connect { .. }
+            | UpstreamError::NotPublic { .. }
+            | UpstreamError::Redirected(_)
             | UpstreamError::NotPermitted
             | UpstreamError::Stopping
             | UpstreamError::Idle(_)

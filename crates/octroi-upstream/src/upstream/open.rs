@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use octroi_core::Scope;
 use octroi_core::server::{EraChoice, Remote, Transport};
 use octroi_mcp::capability::ClientCapabilities;
 use octroi_mcp::{Era, Id, Method, envelope};
@@ -10,9 +11,13 @@ use super::Upstream;
 use crate::connection::{Connection, Link};
 use crate::error::UpstreamError;
 use crate::handshake::{self, Introduction, Probe};
+use crate::http::Address;
 use crate::mux::Mux;
 use crate::streamable::{Mirror, Setup, Streamable};
 use crate::{old_sse, stdio};
+
+/// How often a server may redirect while a connection is opened.
+const REDIRECTS_MAX: usize = 3;
 
 impl Upstream {
     /// Opens a connection: in this era, or in whichever the server speaks.
@@ -65,8 +70,38 @@ impl Upstream {
                     opened => opened,
                 }
             }
-            Transport::Http(remote) => self.open_http(remote, choice, introduction).await,
-            Transport::Sse(remote) => self.open_sse(remote, introduction).await,
+            Transport::Http(remote) | Transport::Sse(remote) => {
+                self.open_remote(remote, choice, introduction).await
+            }
+        }
+    }
+
+    /// Opens a connection to a remote server, also where it redirects to another path of its own.
+    async fn open_remote(
+        &self,
+        remote: &Remote,
+        choice: EraChoice,
+        introduction: &Introduction,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let mut address = match self.spec.key.scope {
+            Scope::System => self.context.http.address(remote)?,
+            Scope::User(_) => self.context.http.members_address(remote)?,
+        };
+        let mut n_redirects = 0;
+        loop {
+            let opened = match &self.spec.transport {
+                Transport::Sse(_) => self.open_sse(&address, introduction).await,
+                Transport::Stdio(_) | Transport::Http(_) => {
+                    self.open_http(&address, choice, introduction).await
+                }
+            };
+            match opened {
+                Err(UpstreamError::Redirected(target)) if n_redirects < REDIRECTS_MAX => {
+                    address = address.redirected(&target)?;
+                    n_redirects += 1;
+                }
+                opened => return opened,
+            }
         }
     }
 
@@ -98,15 +133,14 @@ impl Upstream {
 
     async fn open_sse(
         &self,
-        remote: &Remote,
+        address: &Address,
         introduction: &Introduction,
     ) -> Result<Arc<Connection>, UpstreamError> {
         let context = &self.context;
-        let address = context.http.address(remote)?;
         let limit = self.spec.limits.message_bytes;
         let mux = old_sse::connect(
             &context.http,
-            &address,
+            address,
             self.events.clone(),
             &context.tasks,
             &self.closing,
@@ -118,23 +152,21 @@ impl Upstream {
 
     async fn open_http(
         &self,
-        remote: &Remote,
+        address: &Address,
         choice: EraChoice,
         introduction: &Introduction,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let setup = || -> Result<Setup, UpstreamError> {
-            Ok(Setup {
-                client: self.context.http.clone(),
-                address: self.context.http.address(remote)?,
-                initialize_params: introduction.initialize_params(),
-                events: self.events.clone(),
-                tasks: self.context.tasks.clone(),
-                closed: self.closing.child_token(),
-                limit: self.spec.limits.message_bytes,
-            })
+        let setup = || Setup {
+            client: self.context.http.clone(),
+            address: address.clone(),
+            initialize_params: introduction.initialize_params(),
+            events: self.events.clone(),
+            tasks: self.context.tasks.clone(),
+            closed: self.closing.child_token(),
+            limit: self.spec.limits.message_bytes,
         };
         if choice != EraChoice::Legacy {
-            let link = Streamable::new(setup()?, Era::Modern);
+            let link = Streamable::new(setup(), Era::Modern);
             match (link.probe(introduction).await, choice) {
                 (Ok(Probe::Modern(identity)), _) => {
                     return Ok(Connection::new(
@@ -154,6 +186,8 @@ impl Upstream {
                 | (
                     Err(
                         error @ (UpstreamError::Connect { .. }
+                        | UpstreamError::NotPublic { .. }
+                        | UpstreamError::Redirected(_)
                         | UpstreamError::NeedsAuth
                         | UpstreamError::Refused(_)),
                     ),
@@ -162,7 +196,7 @@ impl Upstream {
                 (Ok(Probe::Legacy) | Err(_), _) => {}
             }
         }
-        let link = Streamable::new(setup()?, Era::Legacy);
+        let link = Streamable::new(setup(), Era::Legacy);
         match link.initialize().await {
             Ok(result) => {
                 let identity = handshake::read_initialized(&result)?;
@@ -176,7 +210,7 @@ impl Upstream {
             }
             // No Streamable HTTP here; the address may serve the old event stream.
             Err(error @ (UpstreamError::Status(400..=499) | UpstreamError::Protocol(_))) => {
-                self.open_sse(remote, introduction).await.map_err(|_| error)
+                self.open_sse(address, introduction).await.map_err(|_| error)
             }
             Err(error) => Err(error),
         }

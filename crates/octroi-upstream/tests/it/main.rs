@@ -12,4 +12,5 @@ mod failures;
 mod leftovers;
 mod life;
 mod limits;
+mod redirects;
 mod watchdog;

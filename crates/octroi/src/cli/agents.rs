@@ -84,6 +84,10 @@ pub(crate) struct CreateAgent {
     #[arg(long, value_name = "TAGS", value_delimiter = ',')]
     pub(crate) blacklist: Option<Vec<String>>,
 
+    /// The preset to create it from; `octroi presets` lists them.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
+
     #[command(flatten)]
     pub(crate) target: Target,
 }

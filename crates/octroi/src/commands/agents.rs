@@ -112,6 +112,7 @@ fn create_request(options: &CreateAgent) -> CreateAgentRequest {
         project: options.project.clone(),
         project_root: options.project_root.as_ref().map(|root| root.to_string_lossy().into_owned()),
         blacklist: options.blacklist.as_deref().map(tags),
+        preset: options.preset.clone(),
     }
 }
 
@@ -247,6 +248,8 @@ mod tests {
                 pending_approvals: 0,
                 capabilities: AgentCapabilities::default(),
             },
+            preset: None,
+            system_prompt: None,
             configured: true,
             created_at: None,
             created_by: None,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::run::sources;
 use crate::cli::{CheckConfig, ConfigCommand, ShowConfig};
-use crate::config::{ConfigError, load, refuse_exposed};
+use crate::config::{ConfigError, env_file_in, load, refuse_exposed};
 use crate::failure::Failure;
 use crate::{printer, tls};
 
@@ -69,13 +69,23 @@ fn show(options: ShowConfig) -> Result<(), Failure> {
     let config = load(&sources(&options.source, options.listen))?;
     let origins = if options.origin { Origins::Included } else { Origins::Omitted };
     let settings = &config.settings;
+    let variables: Vec<&str> = config.resolved.variables_of_file().filter(|_| options.origin).collect();
+    let place = env_file_in(config.file.as_deref()).display().to_string();
     if options.json {
-        printer::json_lines(&settings.effective.to_json(origins, &settings.problems));
+        let mut shown = settings.effective.to_json(origins, &settings.problems);
+        if options.origin {
+            let of_file = variables.iter().map(|name| ((*name).to_owned(), json!(place)));
+            shown["variables"] = of_file.collect::<serde_json::Map<_, _>>().into();
+        }
+        printer::json_lines(&shown);
     } else {
         for problem in &settings.problems {
             printer::warn(&problem.to_string());
         }
         printer::data(&settings.effective.to_toml(origins));
+        if !variables.is_empty() {
+            printer::data(&format!("\n# from {place}: {}", variables.join(", ")));
+        }
     }
     Ok(())
 }

@@ -28,6 +28,7 @@ mod sessions;
 mod start;
 mod stats;
 mod stdio;
+mod templates;
 mod tools;
 mod up;
 
@@ -54,6 +55,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Test(server) => servers::act::<ServersTest>(&server, "answers").await,
         Command::Refresh(options) => servers::refresh(&options).await,
         Command::Tools(options) => tools::run(&options).await,
+        Command::Templates(options) => templates::run(&options).await,
+        Command::Presets(target) => templates::presets(&target).await,
         Command::Call(options) => call::run(&options).await,
         Command::Calls(options) => activity::calls(&options).await,
         Command::Clients(target) => activity::clients(&target).await,

@@ -24,7 +24,7 @@ use super::certificate::GatewayCertificate;
 use super::master_key::master_keys;
 use super::start::secret_uses;
 use crate::config::accepted::{Accepted, Agreement, ReadConfig, Review};
-use crate::config::{self, FileSource, Sources, StoredSecrets};
+use crate::config::{self, FileSource, Sources, StoredSecrets, catalogues};
 use crate::failure::Failure;
 use crate::governance;
 use crate::terminal::Terminal;
@@ -103,6 +103,7 @@ impl Reloader {
         governed.map_err(|problem| {
             Failure::from_error(&problem).hint("check it with `octroi policy check FILE`")
         })?;
+        let catalogues = catalogues::read(&settings, accepted.file());
         let rules = AccessSettings {
             hosts: settings.server.allowed_hosts,
             origins: settings.server.allowed_origins,
@@ -111,6 +112,12 @@ impl Reloader {
             is_rest_enabled: settings.rest.is_enabled,
         };
         self.access(gateway).replace(&rules);
+        gateway.offers().set_members(settings.members);
+        gateway.offers().set_catalogues(catalogues.templates, catalogues.presets);
+        let mut watched = watched;
+        watched.extend(catalogues.watched);
+        watched.sort();
+        watched.dedup();
         gateway.identity().set_entries(settings.tokens);
         let mut problems: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
         if let Err(error) = accepted.keep(&self.sources.data) {

@@ -158,6 +158,12 @@ impl Accepted {
         })
     }
 
+    /// The configuration file, if there is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        let last = self.history.last()?;
+        last.files.file.as_ref().map(|file| file.path.as_path())
+    }
+
     /// The same configuration with the secrets as they are now.
     pub(crate) fn with_secrets(&self, sources: &Sources) -> Result<Self, Failure> {
         let read = |one: &AcceptedFiles| {

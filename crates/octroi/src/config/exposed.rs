@@ -35,7 +35,7 @@ pub(crate) fn refuse_exposed(config: &Config) -> Result<(), Failure> {
 }
 
 /// Why a path is not safe; `None` if it is, or does not exist.
-fn exposure(path: &Path) -> Option<Failure> {
+pub(super) fn exposure(path: &Path) -> Option<Failure> {
     let found = std::fs::metadata(path).ok()?;
     let shown = path.display();
     // The owner of this entry is the effective user of this process.

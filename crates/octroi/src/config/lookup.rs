@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use octroi_core::Secret;
 use octroi_core::config::{Problem, Severity};
+use octroi_core::env_file;
 use octroi_core::substitute::ReferenceKind;
 use octroi_core::syntax::{self, Format, Node, Origin};
 use octroi_gateway::SystemSecrets;
@@ -47,18 +48,36 @@ impl StoredSecrets {
     }
 }
 
-/// What credentials and files were resolved to. Kept in memory only: reading an accepted configuration again must not
+/// The file with variables beside the configuration.
+const ENV_FILE: &str = ".env";
+
+/// What credentials, files and variables of `.env` were resolved to. Kept in memory only: reading an accepted configuration again must not
 /// bring in what has changed in them since.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResolvedReferences {
     credentials: BTreeMap<String, Result<Option<Secret>, String>>,
     files: BTreeMap<String, Result<Secret, String>>,
+    variables: BTreeMap<String, Result<Option<Secret>, String>>,
+}
+
+impl ResolvedReferences {
+    /// The variables that come from `.env`.
+    pub(crate) fn variables_of_file(&self) -> impl Iterator<Item = &str> {
+        let is_found = |found: &Result<Option<Secret>, String>| matches!(found, Ok(Some(_)));
+        self.variables.iter().filter(move |(_, found)| is_found(found)).map(|(name, _)| name.as_str())
+    }
+}
+
+/// The file with variables beside the configuration in this directory.
+pub(super) fn env_file_in(base: &Path) -> PathBuf {
+    base.join(ENV_FILE)
 }
 
 /// Resolves references, and remembers which files they named.
 pub(super) struct Lookups<'a> {
     credentials_file: PathBuf,
     credentials: OnceCell<Result<Option<Node>, String>>,
+    variables: OnceCell<Result<BTreeMap<String, Secret>, String>>,
     base: &'a Path,
     source: FileSource<'a>,
     files: RefCell<BTreeSet<PathBuf>>,
@@ -79,6 +98,7 @@ impl<'a> Lookups<'a> {
         Self {
             credentials_file: data.join("auth.json"),
             credentials: OnceCell::new(),
+            variables: OnceCell::new(),
             base,
             source,
             files: RefCell::default(),
@@ -95,7 +115,12 @@ impl<'a> Lookups<'a> {
             }
             ReferenceKind::Env => match std::env::var(name) {
                 Ok(value) => Ok(Some(value)),
-                Err(std::env::VarError::NotPresent) => Ok(None),
+                Err(std::env::VarError::NotPresent) => {
+                    let before = self.resolved.borrow().variables.get(name).cloned();
+                    let found = before.unwrap_or_else(|| Ok(self.variables()?.get(name).cloned()));
+                    self.resolved.borrow_mut().variables.insert(name.to_owned(), found.clone());
+                    Ok(found?.map(|value| value.expose().to_owned()))
+                }
                 Err(std::env::VarError::NotUnicode(_)) => Err("it is not UTF-8".to_owned()),
             },
             ReferenceKind::Auth => {
@@ -115,17 +140,25 @@ impl<'a> Lookups<'a> {
         }
     }
 
-    /// A warning about the files that were read, if there is one.
-    pub(super) fn problems(&self) -> Option<Problem> {
-        let found = self.credentials.get()?.as_ref().ok()?.is_some();
-        let mode = fs::metadata(&self.credentials_file).ok()?.permissions().mode();
-        (found && mode & 0o077 != 0).then(|| Problem {
-            severity: Severity::Warning,
-            origin: Origin::Default,
-            subject: None,
-            message: format!("others can read {}", self.credentials_file.display()),
-            hint: Some(format!("run `chmod 600 {}`", self.credentials_file.display())),
-        })
+    /// Warnings about the files that were read.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let has_credentials = self.credentials.get().is_some_and(|read| matches!(read, Ok(Some(_))));
+        let has_variables =
+            self.variables.get().is_some_and(|read| read.as_ref().is_ok_and(|read| !read.is_empty()));
+        let credentials = has_credentials.then(|| self.credentials_file.clone());
+        let variables = has_variables.then(|| env_file_in(self.base));
+        let mut problems: Vec<Problem> =
+            credentials.into_iter().chain(variables).filter_map(|path| readable_for_others(&path)).collect();
+        if let Some(Err(reason)) = self.variables.get() {
+            problems.push(Problem {
+                severity: Severity::Warning,
+                origin: Origin::Default,
+                subject: None,
+                message: format!("no variable of {} is used: {reason}", env_file_in(self.base).display()),
+                hint: Some("correct the file; the environment itself is still used".to_owned()),
+            });
+        }
+        problems
     }
 
     pub(super) fn files(&self) -> BTreeSet<PathBuf> {
@@ -138,6 +171,25 @@ impl<'a> Lookups<'a> {
 
     pub(super) fn references(&self) -> BTreeMap<PathBuf, String> {
         self.references.borrow().clone()
+    }
+
+    /// The variables of `.env`.
+    fn variables(&self) -> Result<&BTreeMap<String, Secret>, String> {
+        self.variables.get_or_init(|| self.read_variables()).as_ref().map_err(Clone::clone)
+    }
+
+    fn read_variables(&self) -> Result<BTreeMap<String, Secret>, String> {
+        let path = env_file_in(self.base);
+        self.files.borrow_mut().insert(path.clone());
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(error.to_string()),
+        };
+        self.source.check_reference(&path, &text)?;
+        let variables = env_file::parse(&text).map_err(|error| error.to_string())?;
+        self.references.borrow_mut().insert(path, digest(&text));
+        Ok(variables)
     }
 
     /// The `key` of a stored credential.
@@ -172,4 +224,15 @@ impl<'a> Lookups<'a> {
         self.references.borrow_mut().insert(path, digest(&text));
         Ok(text)
     }
+}
+
+fn readable_for_others(path: &Path) -> Option<Problem> {
+    let mode = fs::metadata(path).ok()?.permissions().mode();
+    (mode & 0o077 != 0).then(|| Problem {
+        severity: Severity::Warning,
+        origin: Origin::Default,
+        subject: None,
+        message: format!("others can read {}", path.display()),
+        hint: Some(format!("run `chmod 600 {}`", path.display())),
+    })
 }

@@ -214,3 +214,48 @@ fn the_example_is_right() {
     assert_eq!(problems(&config), Vec::<String>::new());
     assert!(config.settings.servers.len() > 1);
 }
+
+#[test]
+fn variables_of_the_file_beside_the_configuration() {
+    let name = "OCTROI_TEST_OF_ENV_FILES";
+    let file = format!(
+        "[[mcp.servers]]\nname = \"one\"\ncommand = \"run\"\nenv = {{ A = \"${{{name}}}\", B = \"${{HOME}}\" }}\n"
+    );
+    let (directory, sources) = directory(&[("octroi.toml", &file)]);
+    let missing = load(&sources).unwrap();
+    assert!(problems(&missing)[0].contains("is not set"), "{:?}", problems(&missing));
+    let path = directory.path().join(".env");
+    assert!(missing.watched.contains(&path), "one that appears is noticed");
+
+    fs::write(&path, format!("# keys\nexport {name}='hunter2 #'\nHOME=/elsewhere\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let config = load(&sources).unwrap();
+    assert_eq!(problems(&config), Vec::<String>::new());
+    let Transport::Stdio(program) = &config.settings.servers[0].transport else { panic!("it is a program") };
+    assert_eq!(program.env["A"].expose(), "hunter2 #");
+    // The environment comes first.
+    assert_eq!(program.env["B"].expose(), std::env::var("HOME").unwrap());
+    assert!(config.settings.secrets().contains(&"hunter2 #".to_owned()), "it is redacted");
+    assert!(!format!("{config:?}").contains("hunter2"), "a secret shows");
+    assert_eq!(config.resolved.variables_of_file().collect::<Vec<_>>(), [name]);
+
+    // What was accepted is not what the file says now.
+    let accepted = config.files.clone();
+    fs::write(&path, format!("{name}=hunter3\n")).unwrap();
+    let before = load_accepted(&accepted, &sources, Some(&config.resolved)).unwrap();
+    let Transport::Stdio(program) = &before.settings.servers[0].transport else { panic!("it is a program") };
+    assert_eq!(program.env["A"].expose(), "hunter2 #");
+    let after_restart = load_accepted(&accepted, &sources, None).unwrap();
+    assert!(after_restart.settings.servers.is_empty());
+    assert!(
+        problems(&after_restart).iter().any(|problem| problem.contains("has changed since it was accepted"))
+    );
+
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(problems(&load(&sources).unwrap()).iter().any(|problem| problem.starts_with("others can read")));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(refuse_exposed(&load(&sources).unwrap()).is_err());
+    fs::write(&path, format!("{name}='hunter4")).unwrap();
+    let text = problems(&load(&sources).unwrap()).join("\n");
+    assert!(text.contains("a quote is not closed") && !text.contains("hunter4"), "{text}");
+}

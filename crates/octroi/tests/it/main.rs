@@ -76,6 +76,7 @@ mod suite;
 mod switched_off;
 mod tables;
 mod tasks;
+mod templates;
 mod terminal;
 mod tls;
 mod unusable_tools;

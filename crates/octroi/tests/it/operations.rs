@@ -150,10 +150,12 @@ fn uri(entry: &ResourceEntry, approval: &str, proposal: i64, session: &str) -> S
     match entry.kind {
         ResourceKind::Servers
         | ResourceKind::Health
+        | ResourceKind::Templates
         | ResourceKind::Tools
         | ResourceKind::PendingApprovals
         | ResourceKind::HeldPins
         | ResourceKind::Agents
+        | ResourceKind::Presets
         | ResourceKind::Users
         | ResourceKind::Tokens
         | ResourceKind::Sessions

@@ -5,6 +5,7 @@
 
 mod cast;
 pub(crate) mod installed;
+mod templates;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

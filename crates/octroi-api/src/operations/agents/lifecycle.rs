@@ -41,6 +41,9 @@ pub struct CreateAgentRequest {
     /// Side effects that it must not have
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blacklist: Option<Vec<String>>,
+    /// The preset to create it from; what is given here comes before it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
 }
 
 impl Operation for AgentsCreate {

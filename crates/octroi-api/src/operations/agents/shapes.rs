@@ -25,6 +25,10 @@ pub struct Agent {
     /// What it is doing
     #[serde(flatten)]
     pub activity: AgentActivity,
+    /// The preset that it was created from
+    pub preset: Option<String>,
+    /// What its model is told first
+    pub system_prompt: Option<String>,
     /// Whether it is in the configuration
     pub configured: bool,
     /// When it was created, if somebody created it

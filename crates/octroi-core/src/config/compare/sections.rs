@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::fields::{FieldMerger, ask, at_most, harmless, narrows};
 use crate::agent::Profile;
 use crate::config::{
-    ApprovalsSection, AuditSection, AutoReload, ClientLimits, Durability, KeptResults, McpSection,
-    NotifySection, PinsSection, PolicySection, RestSection, SecretsSection, ServerSection, WrongTokenLimits,
+    ApprovalsSection, AuditSection, AutoReload, CatalogueDirectory, ClientLimits, Durability, KeptResults,
+    McpSection, MembersSection, NotifySection, PinsSection, PolicySection, RestSection, SecretsSection,
+    ServerSection, WrongTokenLimits,
 };
 use crate::pin::{NewTools, PinPolicy};
 
@@ -202,6 +203,24 @@ pub(super) fn rest(fields: &mut FieldMerger<'_>, kept: &mut RestSection, new: &R
 pub(super) fn secrets(fields: &mut FieldMerger<'_>, kept: &mut SecretsSection, new: &SecretsSection) {
     let SecretsSection { key_file } = new;
     fields.field(&["key_file"], &mut kept.key_file, key_file, ask);
+}
+
+pub(super) fn members(fields: &mut FieldMerger<'_>, kept: &mut MembersSection, new: &MembersSection) {
+    let MembersSection { allow_hosts, allow_host_commands } = new;
+    fields
+        .field(&["allow_hosts"], &mut kept.allow_hosts, allow_hosts, |before, after| narrows(before, after));
+    fields.field(&["allow_host_commands"], &mut kept.allow_host_commands, allow_host_commands, |_, after| {
+        !after
+    });
+}
+
+/// What is offered there may start programs and set policies.
+pub(super) fn directory(
+    fields: &mut FieldMerger<'_>,
+    kept: &mut CatalogueDirectory,
+    new: &CatalogueDirectory,
+) {
+    fields.field(&["dir"], &mut kept.dir, &new.dir, ask);
 }
 
 pub(super) fn audit(fields: &mut FieldMerger<'_>, kept: &mut AuditSection, new: &AuditSection) {

@@ -75,7 +75,7 @@ impl WaitingCalls {
     /// An agent with what it is doing.
     pub(super) fn describe(&self, gateway: &Gateway, agent: AgentState) -> Agent {
         let doing = self.doing(gateway, &agent);
-        let AgentState { id, context, is_configured, title, owner, created, paused, set } = agent;
+        let AgentState { id, context, is_configured, title, owner, created, paused, preset, set } = agent;
         let (set_at, set_by) = set.map(|(at_ms, by)| (show_time(at_ms), by)).unzip();
         let (created_at, created_by) = created.map(|(at_ms, by)| (show_time(at_ms), by)).unzip();
         Agent {
@@ -92,6 +92,8 @@ impl WaitingCalls {
                 pending_approvals: doing.n_waiting,
                 capabilities: AgentCapabilities::default(),
             },
+            preset: preset.as_ref().map(|preset| preset.name.clone()),
+            system_prompt: preset.and_then(|preset| preset.system_prompt),
             configured: is_configured,
             created_at,
             created_by,

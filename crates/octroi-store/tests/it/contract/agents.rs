@@ -1,6 +1,8 @@
 //! Operator-set context of agents, and their use of tools.
 
-use octroi_store::{AgentRecord, FormerAgent, PolicyDraft, PolicyLevel, PolicyStatus, ToolUse, ToolUses};
+use octroi_store::{
+    AgentPreset, AgentRecord, FormerAgent, PolicyDraft, PolicyLevel, PolicyStatus, ToolUse, ToolUses,
+};
 
 use super::on_every_database;
 
@@ -33,9 +35,14 @@ async fn the_context_of_an_agent_is_replaced_as_a_whole() {
             spec_hash: Some("abc".to_owned()),
             spec_frozen_at_ms: Some(7),
             blacklist: Some(vec!["network".to_owned(), "a,b".to_owned()]),
+            preset: Some(AgentPreset {
+                name: "reviewer".to_owned(),
+                system_prompt: Some("Be kind.".to_owned()),
+            }),
             ..agent("coder")
         };
-        let nothing_denied = AgentRecord { blacklist: Some(Vec::new()), ..agent("a") };
+        let preset = Some(AgentPreset { name: "default".to_owned(), system_prompt: None });
+        let nothing_denied = AgentRecord { blacklist: Some(Vec::new()), preset, ..agent("a") };
         for record in [&full, &nothing_denied] {
             store.save_agent(record).await.unwrap();
             assert_eq!(store.agent(&record.id).await.unwrap().as_ref(), Some(record));

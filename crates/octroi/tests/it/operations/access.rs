@@ -49,6 +49,9 @@ fn who_may(name: &str, face: Face) -> For {
             | "policy_explain"
             | "policy_schema"
             | "policy_proposals"
+            | "templates_list"
+            | "templates_get"
+            | "presets_list"
             | "attention_list"
             | "clients_list"
             | "approvals_decide_many"
@@ -134,7 +137,7 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "secrets_list"
         | "policy_schema" | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test"
         | "policy_explain" | "attention_list" | "clients_list" | "gateway_status" | "quotas_list"
-        | "config_show" | "calls_stats" | "sessions_list" => nothing,
+        | "config_show" | "calls_stats" | "sessions_list" | "templates_list" | "presets_list" => nothing,
         "servers_add" => json!({"name": format!("new-{who}"), "entry": {"url": "https://new.example/mcp"}}),
         "servers_update" => json!({"name": SERVER, "entry": {"title": format!("by {who}")}}),
         "servers_history" => json!({"name": SERVER}),
@@ -148,6 +151,7 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "sessions_get" | "sessions_get_mcp_config" => json!({"session_id": world.session}),
         "sessions_set_mcp_config" => json!({"session_id": world.session, "enabled_servers": ["peer"]}),
         "sessions_close" => json!({"session_id": world.session}),
+        "templates_get" => json!({"id": "github"}),
         "servers_get" | "servers_test" | "servers_refresh" | "servers_logs" | "servers_restart" => peer,
         "servers_toggle" => json!({"name": "peer", "enabled": true}),
         "tools_get" => json!({"tool_id": "peer.echo"}),
@@ -331,10 +335,12 @@ fn who_may_read(kind: ResourceKind) -> For {
         ResourceKind::Servers
         | ResourceKind::Server
         | ResourceKind::Health
+        | ResourceKind::Templates
         | ResourceKind::Tools
         | ResourceKind::PendingApprovals
         | ResourceKind::HeldPins
         | ResourceKind::Agents
+        | ResourceKind::Presets
         | ResourceKind::Users
         | ResourceKind::Tokens
         | ResourceKind::RecentCalls
