@@ -126,6 +126,7 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         | OperatorError::UserInFile(_)
         | OperatorError::AgentInFile { .. }
         | OperatorError::TokenInFile { .. } => ErrorCode::ManagedByFile,
+        OperatorError::UnknownCredential => ErrorCode::Unauthenticated,
         OperatorError::NoRandom => ErrorCode::InternalError,
         OperatorError::Policy { problem, .. } => of_policy(problem),
         OperatorError::Unrecorded(_) => ErrorCode::AuditUnavailable,

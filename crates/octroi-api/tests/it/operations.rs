@@ -26,7 +26,7 @@ fn names_are_unique_where_they_are_seen() {
 /// A lost operation would break other programs.
 #[test]
 fn everything_that_can_be_done() {
-    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 85);
+    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 86);
     expect_test::expect![[r#"
         servers_list
         servers_get
@@ -174,6 +174,7 @@ fn whatever_changes_something_is_recorded() {
         tokens_create token_changed
         tokens_rotate token_changed
         tokens_revoke token_changed
+        tokens_sign_in_code token_changed
         secrets_set secret_changed
         secrets_remove secret_changed
         agents_set_policy policy_changed

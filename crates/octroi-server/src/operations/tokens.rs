@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use octroi_api::operations::NoArguments;
 use octroi_api::operations::tokens::{
-    CreateTokenRequest, CreatedToken, ListTokensRequest, RotateTokenRequest, Token, TokenList, TokenRequest,
+    CreateTokenRequest, CreatedToken, ListTokensRequest, RotateTokenRequest, SignInCode, Token, TokenList,
+    TokenRequest,
 };
 use octroi_core::time::show_time;
 use octroi_gateway::{
@@ -72,6 +74,15 @@ pub(super) async fn revoke(context: &OperationContext, request: TokenRequest) ->
     let change = context.gateway.identity().revoke_token(&request.id, context.principal()).await?;
     let gateway = context.gateway.clone();
     Ok(map_response(change, move |token| describe(&gateway, token)))
+}
+
+pub(super) async fn sign_in_code(context: &OperationContext, _: NoArguments) -> Plan<SignInCode> {
+    let change = context.gateway.identity().create_sign_in_code(context.principal())?;
+    Ok(map_response(change, |made| SignInCode {
+        path: format!("/#code={}", made.code.secret),
+        code: made.code.secret,
+        expires_at: show_time(made.expires_at_ms),
+    }))
 }
 
 /// What the token is for: exactly one thing.

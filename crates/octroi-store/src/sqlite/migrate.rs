@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 22] = [
+const MIGRATIONS: [Migration; 23] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -41,6 +41,10 @@ const MIGRATIONS: [Migration; 22] = [
     Migration { name: "shared_texts", sql: include_str!("../../migrations/sqlite/0020_shared_texts.sql") },
     Migration { name: "secrets", sql: include_str!("../../migrations/sqlite/0021_secrets.sql") },
     Migration { name: "audit_calls", sql: include_str!("../../migrations/sqlite/0022_audit_calls.sql") },
+    Migration {
+        name: "browser_sessions",
+        sql: include_str!("../../migrations/sqlite/0023_browser_sessions.sql"),
+    },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
