@@ -38,7 +38,7 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         // What changes seldom stays in the browser's cache when the rest changes.
-        advancedChunks: {
+        codeSplitting: {
           groups: [
             { name: "react", test: /node_modules[\\/](react|react-dom|scheduler)[\\/]/ },
             { name: "tanstack", test: /node_modules[\\/]@tanstack[\\/]/ },

@@ -10,6 +10,7 @@ mod shell;
 mod soak;
 mod test;
 mod tidy;
+mod web;
 
 use shell::{Failure, cargo, root};
 
@@ -17,7 +18,10 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   up [ARGS…]         build, and start the gateway with the demo server (ARGS go to `octroi up`)
-  build [--release]  build the binary; a release build is small, with its symbols in a file beside it
+  build [--release]  build the web interface, if Node.js is there, and the binary; a release build is small, with its
+                     symbols in a file beside it
+  web                check and test the web interface: types, units, and the real gateway in a browser
+  codegen            write what the web interface knows of operations and resources again
   test [--bless]     run every test; --bless accepts changed snapshots and generated documents
   tidy               check rules that no compiler checks: crate and module directions, sizes, stray paths
   deny               check licences, sources and bans of dependencies by the rules of deny.toml
@@ -32,7 +36,9 @@ fn main() -> ExitCode {
     let rest: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
     let outcome = match arguments.first().map(String::as_str) {
         Some("up") => up(&rest),
-        Some("build") => release::build(&rest),
+        Some("build") => web::build().and_then(|()| release::build(&rest)),
+        Some("web") => web(),
+        Some("codegen") => web::codegen(),
         Some("test") => test(&rest),
         Some("tidy") => tidy::check(),
         Some("deny") => deny::check(),
@@ -54,9 +60,17 @@ fn main() -> ExitCode {
 }
 
 fn up(arguments: &[&str]) -> Result<(), Failure> {
+    web::build()?;
     shell::step("building octroi (a few minutes the first time)");
     cargo(&["build", "--package", "octroi"])?;
     cargo(&[&["run", "--quiet", "--package", "octroi", "--", "up", "--demo"], arguments].concat())
+}
+
+fn web() -> Result<(), Failure> {
+    web::build()?;
+    cargo(&["build", "--package", "octroi"])?;
+    web::check()?;
+    web::browse()
 }
 
 fn test(arguments: &[&str]) -> Result<(), Failure> {

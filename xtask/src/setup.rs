@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::shell::{Failure, output, root, run_long, say, target};
 
 /// Directories with a `package-lock.json`.
-const NODE: [&str; 3] = ["tests/conformance", "tests/peers/node", "tests/coding-agents"];
+const NODE: [&str; 4] = ["tests/conformance", "tests/peers/node", "tests/coding-agents", "web"];
 /// Virtual environments below `target/peers`, and their requirements.
 const PYTHON: [(&str, &str); 3] = [
     ("v1", "tests/peers/python/requirements-v1.txt"),
@@ -36,16 +36,7 @@ pub(crate) fn install() -> Result<(), Failure> {
         "install Python 3.11 or newer, e.g. `apt-get install python3 python3-venv`",
     )?;
     for directory in NODE {
-        let directory = root().join(directory);
-        let stamp = directory.join("node_modules/.octroi-installed");
-        fresh(&stamp, &directory.join("package-lock.json"), || {
-            say(&format!("npm ci in {}", relative_path(&directory)));
-            patiently(
-                Command::new("npm")
-                    .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
-                    .current_dir(&directory),
-            )
-        })?;
+        install_node(directory)?;
     }
     for (name, requirements) in PYTHON {
         let environment = target().join("peers").join(name);
@@ -61,6 +52,20 @@ pub(crate) fn install() -> Result<(), Failure> {
         })?;
     }
     Ok(())
+}
+
+/// Installs the packages of one directory.
+pub(crate) fn install_node(directory: &str) -> Result<(), Failure> {
+    let directory = root().join(directory);
+    let stamp = directory.join("node_modules/.octroi-installed");
+    fresh(&stamp, &directory.join("package-lock.json"), || {
+        say(&format!("npm ci in {}", relative_path(&directory)));
+        patiently(
+            Command::new("npm")
+                .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
+                .current_dir(&directory),
+        )
+    })
 }
 
 /// Runs what asks a registry: a registry that fails once is asked again.

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use crate::shell::{self, Failure, cargo, cargo_command, duration, say};
-use crate::{deny, interop, setup, tidy};
+use crate::{deny, interop, setup, tidy, web};
 
 mod groups;
 pub(crate) mod programs;
@@ -23,6 +23,8 @@ pub(crate) fn run(bless: bool) -> Result<(), Failure> {
     steps.step("tidiness", tidy::check)?;
     steps.step("licences, sources and bans of dependencies", deny::check)?;
     steps.step("packages of npm and PyPI", setup::install)?;
+    steps.step("build of the web interface", web::build)?;
+    steps.step("checks of the web interface", web::check)?;
     steps.step("lints", || {
         shell::run_long(&mut cargo_command(&[
             "clippy",
@@ -40,6 +42,7 @@ pub(crate) fn run(bless: bool) -> Result<(), Failure> {
         )
     })?;
     let programs = steps.step("build of all programs and tests", programs::build)?;
+    steps.step("the web interface in a browser", web::browse)?;
     let mut tally = Tally::default();
     for program in &programs {
         for (tests, threads) in groups::split(program)? {

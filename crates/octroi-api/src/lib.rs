@@ -16,6 +16,7 @@ pub mod resource;
 pub mod rest;
 mod route;
 mod schema;
+pub mod typescript;
 pub mod wire;
 
 pub use access::{Access, AccessVerdict, AgentSetting, Face, ObjectRef, Owner};

@@ -119,6 +119,7 @@ pub struct OperationEntry {
     hints: Hints,
     input_schema: fn() -> Value,
     output_schema: fn() -> Value,
+    request_shape: fn(&mut SchemaGenerator) -> Schema,
     response_shape: fn(&mut SchemaGenerator) -> Schema,
     read: fn(&Value) -> Result<(), serde_json::Error>,
 }
@@ -143,6 +144,7 @@ impl OperationEntry {
             },
             input_schema: schema::of_request::<O::Request>,
             output_schema: schema::of_response::<O::Response>,
+            request_shape: SchemaGenerator::subschema_for::<O::Request>,
             response_shape: SchemaGenerator::subschema_for::<O::Response>,
             read: |arguments| O::Request::deserialize(arguments).map(|_| ()),
         }
@@ -176,6 +178,11 @@ impl OperationEntry {
     /// The JSON Schema of its answer.
     pub fn output_schema(&self) -> Value {
         (self.output_schema)()
+    }
+
+    /// The schema of its arguments with references.
+    pub(crate) fn request_shape(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.request_shape)(generator)
     }
 
     /// The schema of its answer with references, which the reference page turns into links.

@@ -23,6 +23,11 @@ pub(crate) fn shapes() -> SchemaGenerator {
     settings(Contract::Serialize).into_generator()
 }
 
+/// The same for requests.
+pub(crate) fn request_shapes() -> SchemaGenerator {
+    settings(Contract::Deserialize).into_generator()
+}
+
 fn settings(contract: Contract) -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| {
         settings.contract = contract;

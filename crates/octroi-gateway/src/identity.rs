@@ -20,15 +20,20 @@ use tracing::{error, warn};
 use crate::operator_error::OperatorError;
 use crate::persistence::Persistence;
 use crate::subscriptions::Subscriptions;
+use browsers::Browsers;
 use leases::Leases;
 use snapshot::{Snapshot, Sources};
 
+mod browsers;
 mod invites;
 mod leases;
 mod snapshot;
 mod tokens;
 mod users;
 
+pub use browsers::{
+    BrowserAccess, BrowserProof, BrowserSession, BrowserSignIn, KeyThumbprint, ProofRefusal, SignInCode,
+};
 pub use invites::Invitation;
 pub use snapshot::{KnownUser, UserOrigin};
 pub use tokens::{CreatedToken, ListedToken, TokenRequest, TokenSubject};
@@ -56,6 +61,7 @@ pub struct Identity {
     sources: Mutex<Sources>,
     snapshot: ArcSwap<Snapshot>,
     leases: Leases,
+    browsers: Browsers,
     /// Keeps changes of users and tokens apart, from the look at what there is to the write.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -73,6 +79,7 @@ impl Identity {
             sources: Mutex::default(),
             snapshot: ArcSwap::default(),
             leases: Leases::default(),
+            browsers: Browsers::new(context.clock.now_ms()),
             changing: Arc::default(),
         }
     }
@@ -95,7 +102,9 @@ impl Identity {
     /// how close a guess came.
     pub fn authenticate_hash(&self, hash: &TokenHash) -> Result<Principal, TokenRefusal> {
         let snapshot = self.snapshot.load();
-        let accepted = snapshot.find(hash).ok_or(TokenRefusal::Unknown)?;
+        let Some(accepted) = snapshot.find(hash) else {
+            return self.authenticate_access(hash);
+        };
         if accepted.is_checked() {
             let now_ms = self.clock.now_ms();
             if accepted.is_expired(now_ms) {

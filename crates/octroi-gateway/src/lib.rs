@@ -76,8 +76,9 @@ pub use governance::{
     QuotaUse, SpecChange, check_length, check_result, imagine, level_of,
 };
 pub use identity::{
-    CreatedToken, Identity, Invitation, KnownUser, ListedToken, TokenRefusal, TokenRequest, TokenSubject,
-    UserChange, UserOrigin,
+    BrowserAccess, BrowserProof, BrowserSession, BrowserSignIn, CreatedToken, Identity, Invitation,
+    KeyThumbprint, KnownUser, ListedToken, ProofRefusal, SignInCode, TokenRefusal, TokenRequest,
+    TokenSubject, UserChange, UserOrigin,
 };
 pub use inspector::{
     Candidate, CannotTell, Explanation, Flip, GateVerdict, InForce, Inspector, Replay, ReplayError,
@@ -92,7 +93,7 @@ pub use octroi_store::{
 };
 pub use octroi_upstream::{
     BackgroundTasks, Heartbeat, Heartbeats, HeavyThreads, LARGE_REQUEST_BYTES, LogLine, Movable, Upstream,
-    UpstreamError, leave_worker, raise_open_files, start_watchdog, system_clock, take_over,
+    UpstreamError, leave_worker, open_in_browser, raise_open_files, start_watchdog, system_clock, take_over,
 };
 pub use offers::Offers;
 pub use operator_error::{OperatorError, ServerUses};

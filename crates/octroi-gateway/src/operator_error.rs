@@ -129,6 +129,9 @@ pub enum OperatorError {
     /// The settings of an agent are invalid.
     #[error("{0}")]
     Agent(String),
+    /// A browser presented neither a token nor a valid code.
+    #[error("this is not a valid token or code")]
+    UnknownCredential,
     /// A user's name or change is invalid.
     #[error("{0}")]
     User(String),
@@ -281,6 +284,7 @@ impl OperatorError {
         match self {
             Self::NotAPerson => "ask a person".to_owned(),
             Self::NotAnApprover { who, .. } => format!("ask {who}"),
+            Self::UnknownCredential => "run `octroi open` for another code".to_owned(),
             Self::UnknownInvite => "ask an administrator for another: `octroi user invite NAME`".to_owned(),
             Self::UnknownApproval(_) => "`octroi approvals` lists pending approvals".to_owned(),
             Self::Refused { id, refusal } => match refusal {

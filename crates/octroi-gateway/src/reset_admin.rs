@@ -99,6 +99,7 @@ pub async fn reset_admin(
         last_used_at_ms: None,
         revoked: None,
         replaced_by: None,
+        browser: None,
     });
     store.save_tokens(&changed).await?;
     store.checkpoint().await?;

@@ -87,6 +87,10 @@ pub(crate) enum SnapshotItem {
         revoked_at_ms: Option<i64>,
         revoked_by: Option<String>,
         replaced_by: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        browser_key: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed_in_with: Option<String>,
     },
     /// A server that an operator enabled or disabled.
     Switch {

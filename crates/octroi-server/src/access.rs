@@ -138,9 +138,19 @@ impl Access {
 
     /// The principal whose token the request carries.
     pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
-        self.identity.authenticate(bearer(headers)?).map_err(|refusal| match refusal {
+        let token = bearer(headers)?;
+        let principal = self.identity.authenticate(token).map_err(|refusal| match refusal {
             TokenRefusal::Unknown | TokenRefusal::Expired => AccessRefusal::UnknownToken,
-        })
+        })?;
+        // A browser's access token is good for the page that got it and for nothing else.
+        match principal.is_person().then(|| self.identity.origin_of_access(token)).flatten() {
+            Some(own)
+                if headers.get(header::ORIGIN).is_none_or(|origin| origin.as_bytes() != own.as_bytes()) =>
+            {
+                Err(AccessRefusal::Origin)
+            }
+            Some(_) | None => Ok(principal),
+        }
     }
 }
 

@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use octroi_api::operations::approvals::ApprovalsGet;
 use octroi_api::operations::config::ConfigReload;
+use octroi_api::operations::tokens::TokensSignInCode;
 use octroi_api::operations::users::UsersInvite;
 use octroi_api::{Access, AccessVerdict, ApiError, ErrorCode, Face, ObjectRef, Operation as _, ResourceUri};
 use octroi_core::Principal;
 use octroi_core::audit::Kind;
 use octroi_core::principal::TokenHash;
-use octroi_gateway::{BackgroundTasks, ChangeAuthor, CreatedToken, Gateway, PlannedChange};
+use octroi_gateway::{
+    BackgroundTasks, BrowserSession, BrowserSignIn, ChangeAuthor, CreatedToken, Gateway, PlannedChange,
+};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -131,6 +134,26 @@ impl Operations {
         let by = ChangeAuthor::Principal(by);
         self.record_and_apply(by, Kind::TokenChanged, UsersInvite::NAME, change).await?;
         created.await.map_err(|_| OperationError::Internal("the token was lost".to_owned()))
+    }
+
+    /// Signs a browser in, which is recorded under the name of the user; returns the session, and who signed in.
+    pub(crate) async fn sign_in_browser(
+        &self,
+        credential: &str,
+        browser: BrowserSignIn,
+    ) -> Result<(BrowserSession, Principal), OperationError> {
+        let (person, change) = self.gateway.identity().sign_in_browser(credential, browser).await?;
+        let (shown, signed_in) = oneshot::channel();
+        let change = change.map(|session| {
+            // Only a browser that has gone away does not receive it.
+            let _ = shown.send(session?);
+            Ok(Value::Null)
+        });
+        let by = ChangeAuthor::Principal(person.clone());
+        self.record_and_apply(by, Kind::TokenChanged, TokensSignInCode::NAME, change).await?;
+        let session =
+            signed_in.await.map_err(|_| OperationError::Internal("the session was lost".to_owned()))?;
+        Ok((session, person))
     }
 
     /// Reads a resource; the result of `resources/read`.

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use http::{StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -18,11 +18,11 @@ use crate::access::Access;
 use crate::connection::{Connection, Phase};
 use crate::cors::PageOrigin;
 use crate::endpoint::HttpEndpoint;
-use crate::http::{admit, not_found, single};
+use crate::http::{admit, single};
 use crate::reply::{self, Reply};
 use crate::tls::Tls;
 use crate::tracked_body::track;
-use crate::{health, metrics, old_sse, page, rest};
+use crate::{browser, health, interface, metrics, old_sse, page, rest};
 
 /// Answers the requests of all connections.
 #[derive(Clone)]
@@ -49,7 +49,10 @@ impl Front {
             .route("/api/{*path}", any(rest::answer))
             .route("/ws/{*path}", any(rest::answer))
             .route("/invitations/{code}", get(page::invitation::show).post(page::invitation::accept))
-            .fallback(not_found)
+            .route(browser::SESSION_PATH, post(browser::sign_in))
+            .route(browser::TOKEN_PATH, post(browser::access))
+            .route("/static/{*path}", get(interface::asset))
+            .fallback(interface::screen)
             .with_state(Arc::clone(endpoint));
         Self { endpoint: Arc::clone(endpoint), others: TowerToHyperService::new(router), connection: None }
     }

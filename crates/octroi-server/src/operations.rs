@@ -144,6 +144,7 @@ static HANDLERS: LazyLock<Vec<Handler>> = LazyLock::new(|| {
         change::<api::tokens::TokensCreate>(tokens::create),
         change::<api::tokens::TokensRotate>(tokens::rotate),
         change::<api::tokens::TokensRevoke>(tokens::revoke),
+        change::<api::tokens::TokensSignInCode>(tokens::sign_in_code),
         read::<api::secrets::SecretsList>(secrets::list),
         change::<api::secrets::SecretsSet>(secrets::set),
         change::<api::secrets::SecretsRemove>(secrets::remove),

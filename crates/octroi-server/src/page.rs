@@ -26,6 +26,7 @@ use serde_json::json;
 use crate::connection::Connection;
 use crate::endpoint::HttpEndpoint;
 use crate::error::OperationError;
+use crate::interface;
 use crate::operations::Requester;
 use crate::reply::{self, Reply};
 use crate::tickets::{self, Redeemed};
@@ -43,9 +44,16 @@ const FORM_BYTES_MAX: usize = 16 << 10;
 pub(crate) async fn show(
     State(endpoint): State<Arc<HttpEndpoint>>,
     Path(id): Path<String>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Reply {
-    if let Err(refusal) = endpoint.access.check_sender(&headers) {
+    // Whoever cannot run the interface, or has none, gets the form.
+    if octroi_ui::is_built()
+        && request.uri().query() != Some("form")
+        && let Some(page) = interface::page(&endpoint, &request)
+    {
+        return page;
+    }
+    if let Err(refusal) = endpoint.access.check_sender(request.headers()) {
         return reply::refusal(refusal);
     }
     if forms::is_approval_id(&id) {

@@ -146,6 +146,7 @@ fn of_operator(error: &OperatorError) -> ErrorCode {
         OperatorError::ServerNameExists(_) => ErrorCode::ServerNameExists,
         OperatorError::ServerInUse { .. } => ErrorCode::ServerInUse,
         OperatorError::TooMany(_) => ErrorCode::LimitReached,
+        OperatorError::UnknownCredential => ErrorCode::Unauthenticated,
         OperatorError::NoRandom => ErrorCode::InternalError,
         OperatorError::Policy { problem, .. } => of_policy(problem),
         OperatorError::Unrecorded(_) => ErrorCode::AuditUnavailable,

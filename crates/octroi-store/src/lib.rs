@@ -46,4 +46,4 @@ pub use policy::{
 pub use secret::{Rekeyed, SecretRecord, StoredSecret};
 pub use server::{CanonicalJson, ManagedBy, Recorded, RecordedChange, Scope, ServerKey, ServerRecord};
 pub use store::Store;
-pub use user::{InviteRecord, TokenRecord, UserRecord};
+pub use user::{BrowserRecord, InviteRecord, TokenRecord, UserRecord};

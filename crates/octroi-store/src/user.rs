@@ -48,6 +48,18 @@ pub struct TokenRecord {
     pub revoked: Option<(i64, String)>,
     /// The id of the token that replaces it.
     pub replaced_by: Option<String>,
+    /// The browser, for the session of one.
+    pub browser: Option<BrowserRecord>,
+}
+
+/// A browser that a person signed in with. Its session is a token without a secret: the browser proves with a key
+/// that it is the one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrowserRecord {
+    /// The thumbprint of its public key, as in RFC 7638.
+    pub key: [u8; 32],
+    /// The id of the token that the person signed in with; the session ends with it.
+    pub signed_in_with: String,
 }
 
 /// An invitation: whoever has its code gets a token of the user, once.

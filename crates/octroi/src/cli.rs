@@ -25,7 +25,7 @@ pub(crate) mod tools;
 mod words;
 
 pub(crate) use config::{CheckConfig, ConfigCommand, ShowConfig};
-pub(crate) use gateway::{Source, Stdio, Up};
+pub(crate) use gateway::{Open, Source, Stdio, Up};
 pub(crate) use read::read;
 
 /// The gate between AI agents and their tools: one endpoint in front of every MCP server.
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     /// Run the gateway in the foreground.
     #[command(visible_alias = "serve")]
     Up(Up),
+    /// Open the web interface in the browser, signed in.
+    Open(Open),
     /// Serve MCP over standard input and output, for clients that start a command: from the running gateway,
     /// or as a gateway of its own.
     Stdio(Stdio),

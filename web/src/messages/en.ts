@@ -6,11 +6,13 @@ import { common } from "./en/common";
 import { overview } from "./en/overview";
 import { servers } from "./en/servers";
 import { shell } from "./en/shell";
+import { signIn } from "./en/sign_in";
 import { tools } from "./en/tools";
 
 export const en = {
   ...common,
   ...shell,
+  ...signIn,
   ...approvals,
   ...overview,
   ...activity,

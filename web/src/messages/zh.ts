@@ -7,11 +7,13 @@ import { common } from "./zh/common";
 import { overview } from "./zh/overview";
 import { servers } from "./zh/servers";
 import { shell } from "./zh/shell";
+import { signIn } from "./zh/sign_in";
 import { tools } from "./zh/tools";
 
 export const zh: Catalogue = {
   ...common,
   ...shell,
+  ...signIn,
   ...approvals,
   ...overview,
   ...activity,

@@ -8,7 +8,7 @@ use super::{Finding, Rule};
 use crate::shell::{Failure, cargo_program, output, root};
 
 /// Which crate may depend on which: the arrows of ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("octroi-core", &[]),
     ("octroi-api", &["octroi-core"]),
     ("octroi-cedar", &["octroi-core"]),
@@ -19,9 +19,10 @@ const ARROWS: [(&str, &[&str]); 11] = [
         "octroi-gateway",
         &["octroi-api", "octroi-cedar", "octroi-core", "octroi-mcp", "octroi-store", "octroi-upstream"],
     ),
-    ("octroi-server", &["octroi-api", "octroi-core", "octroi-gateway", "octroi-mcp"]),
+    ("octroi-server", &["octroi-api", "octroi-core", "octroi-gateway", "octroi-mcp", "octroi-ui"]),
     ("octroi", &["octroi-api", "octroi-core", "octroi-gateway", "octroi-mcp", "octroi-server"]),
     ("octroi-testkit", &[]),
+    ("octroi-ui", &[]),
     ("octroi-bench", &["octroi-core", "octroi-gateway", "octroi-mcp"]),
 ];
 

@@ -5,6 +5,7 @@ use octroi_core::principal::TokenKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::NoArguments;
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
@@ -16,6 +17,7 @@ pub static OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<TokensCreate>(),
     OperationEntry::of::<TokensRotate>(),
     OperationEntry::of::<TokensRevoke>(),
+    OperationEntry::of::<TokensSignInCode>(),
 ];
 
 const CHANGES: Effect = Effect::Changes { audit: Kind::TokenChanged };
@@ -224,5 +226,36 @@ impl Operation for TokensRevoke {
 
     fn object(request: &TokenRequest) -> ObjectRef<'_> {
         ObjectRef::Token(&request.id)
+    }
+}
+
+/// Makes a code that signs a browser in.
+pub struct TokensSignInCode;
+
+/// A one-time code. It is shown once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SignInCode {
+    /// The code; it signs in one browser, once
+    pub code: String,
+    /// Where the interface takes it, below the address of the gateway
+    pub path: String,
+    /// When it ends
+    pub expires_at: String,
+}
+
+impl Operation for TokensSignInCode {
+    type Request = NoArguments;
+    type Response = SignInCode;
+
+    const NAME: &'static str = "tokens_sign_in_code";
+    const TITLE: &'static str = "Sign a browser in";
+    const DESCRIPTION: &'static str = "Make a one-time code that signs a browser in as the caller, within two \
+        minutes. The session of the browser ends with the token of the caller.";
+    const ACCESS: Access = Access::People;
+    const EFFECT: Effect = CHANGES;
+    const ERRORS: &'static [ErrorCode] = &[ErrorCode::InvalidArguments, ErrorCode::StorageUnavailable];
+
+    fn object(_: &NoArguments) -> ObjectRef<'_> {
+        ObjectRef::Gateway
     }
 }

@@ -1,7 +1,7 @@
 //! Generated files match the tables. `UPDATE_EXPECT=1` accepts a change.
 
 use expect_test::expect_file;
-use octroi_api::reference;
+use octroi_api::{reference, typescript};
 
 #[test]
 fn the_reference_of_operations_is_fresh() {
@@ -16,6 +16,12 @@ fn the_reference_of_resources_is_fresh() {
 #[test]
 fn the_reference_of_errors_is_fresh() {
     expect_file!["../../../../docs/errors.md"].assert_eq(&reference::errors());
+}
+
+#[test]
+fn the_types_of_the_web_interface_are_fresh() {
+    expect_file!["../../../../web/src/api/types.ts"].assert_eq(&typescript::types());
+    expect_file!["../../../../web/src/api/tables.ts"].assert_eq(&typescript::tables());
 }
 
 #[test]

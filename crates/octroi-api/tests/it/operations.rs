@@ -177,6 +177,7 @@ fn whatever_changes_something_is_recorded() {
         tokens_create token_changed
         tokens_rotate token_changed
         tokens_revoke token_changed
+        tokens_sign_in_code token_changed
         secrets_set secret_changed
         secrets_remove secret_changed
         agents_set_policy policy_changed

@@ -68,6 +68,8 @@ impl TokenKind {
 
 /// How the code of an invitation begins, after `oct_`. It is not a token: it is exchanged for one.
 const INVITE_PREFIX: &str = "inv";
+/// How the code begins that signs a browser in. It is used up at once.
+const SIGN_IN_PREFIX: &str = "web";
 
 /// A token that was just made. It is shown once; afterwards only its hash is known.
 #[derive(Clone, PartialEq, Eq)]
@@ -88,6 +90,11 @@ impl NewToken {
     /// The code of an invitation, in the same form.
     pub fn invitation<E>(random: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         Self::with_prefix(INVITE_PREFIX, random)
+    }
+
+    /// The code that signs a browser in, in the same form.
+    pub fn sign_in_code<E>(random: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
+        Self::with_prefix(SIGN_IN_PREFIX, random)
     }
 
     fn with_prefix<E>(prefix: &str, mut random: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {

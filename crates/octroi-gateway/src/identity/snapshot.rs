@@ -118,9 +118,11 @@ impl Sources {
 #[derive(Debug)]
 pub(super) struct AcceptedToken {
     pub(super) principal: Principal,
-    expires_at_ms: Option<i64>,
+    pub(super) expires_at_ms: Option<i64>,
     /// When it was last used; only for tokens of the store.
     last_used_at_ms: Option<Arc<LastUse>>,
+    /// The session of a browser: it has no secret to present.
+    is_browser: bool,
 }
 
 #[derive(Debug, Default)]
@@ -154,6 +156,8 @@ impl AcceptedToken {
 pub(super) struct Snapshot {
     by_hash: HashMap<TokenHash, AcceptedToken>,
     by_id: HashMap<Arc<str>, TokenHash>,
+    /// The sessions of browsers, by the thumbprints of their keys.
+    by_browser_key: HashMap<[u8; 32], Arc<str>>,
     owners: HashMap<Arc<str>, Arc<str>>,
     former_owners: HashMap<Arc<str>, Arc<str>>,
 }
@@ -168,25 +172,56 @@ impl Snapshot {
             former_owners: sources.former_owners.clone(),
             ..Self::default()
         };
-        for token in &sources.stored_tokens {
-            let Some(principal) = snapshot.stored_principal(token, &users) else {
-                continue;
-            };
-            let last_used = before.by_hash.get(&token.hash).and_then(|token| token.last_used_at_ms.clone());
-            let last_used = last_used.unwrap_or_else(|| {
-                let at_ms = token.last_used_at_ms.unwrap_or_default();
-                Arc::new(LastUse { at_ms: at_ms.into(), kept_at_ms: at_ms.into() })
-            });
-            let (expires_at_ms, last_used_at_ms) = (token.expires_at_ms, Some(last_used));
-            snapshot.insert(token.hash, AcceptedToken { principal, expires_at_ms, last_used_at_ms });
+        let (browsers, others): (Vec<_>, Vec<_>) =
+            sources.stored_tokens.iter().partition(|token| token.browser.is_some());
+        for token in others {
+            if let Some(principal) = snapshot.stored_principal(token, &users) {
+                let last_used_at_ms = Some(before.last_use_of(token));
+                let expires_at_ms = token.expires_at_ms;
+                let accepted = AcceptedToken { principal, expires_at_ms, last_used_at_ms, is_browser: false };
+                snapshot.insert(token.hash, accepted);
+            }
         }
         for (hash, entry) in sources.entries.iter() {
             if let Some(principal) = snapshot.entry_principal(hash, entry, &users) {
-                let accepted = AcceptedToken { principal, expires_at_ms: None, last_used_at_ms: None };
+                let (expires_at_ms, last_used_at_ms) = (None, None);
+                let accepted = AcceptedToken { principal, expires_at_ms, last_used_at_ms, is_browser: false };
                 snapshot.insert(*hash, accepted);
             }
         }
+        // The tokens that people signed in with are known now.
+        for token in browsers {
+            snapshot.insert_browser(token, &users, before);
+        }
         snapshot
+    }
+
+    /// The session of a browser ends with the token that the person signed in with.
+    fn insert_browser(&mut self, token: &TokenRecord, users: &HashMap<String, KnownUser>, before: &Self) {
+        let Some(browser) = &token.browser else { return };
+        let parent = self.by_id(&browser.signed_in_with).filter(|parent| {
+            !parent.is_browser && parent.principal.is_person() && **parent.principal.user() == *token.user
+        });
+        let Some(parent) = parent else { return };
+        let expires_at_ms = match (token.expires_at_ms, parent.expires_at_ms) {
+            (Some(own), Some(parents)) => Some(own.min(parents)),
+            (own, parents) => own.or(parents),
+        };
+        if let Some(principal) = self.stored_principal(token, users) {
+            self.by_browser_key.insert(browser.key, Arc::clone(&principal.token().id));
+            let last_used_at_ms = Some(before.last_use_of(token));
+            let accepted = AcceptedToken { principal, expires_at_ms, last_used_at_ms, is_browser: true };
+            self.insert(token.hash, accepted);
+        }
+    }
+
+    /// When a token was last used: this snapshot may know better than the store.
+    fn last_use_of(&self, token: &TokenRecord) -> Arc<LastUse> {
+        let known = self.by_hash.get(&token.hash).and_then(|token| token.last_used_at_ms.clone());
+        known.unwrap_or_else(|| {
+            let at_ms = token.last_used_at_ms.unwrap_or_default();
+            Arc::new(LastUse { at_ms: at_ms.into(), kept_at_ms: at_ms.into() })
+        })
     }
 
     fn insert(&mut self, hash: TokenHash, accepted: AcceptedToken) {
@@ -253,11 +288,22 @@ impl Snapshot {
         owner.map_or_else(|| BUILT_IN_ADMIN.into(), Arc::clone)
     }
 
+    /// The token with this hash. The session of a browser is none: it has no secret that could be presented.
     pub(super) fn find(&self, hash: &TokenHash) -> Option<&AcceptedToken> {
-        self.by_hash.get(hash)
+        self.by_hash.get(hash).filter(|accepted| !accepted.is_browser)
     }
 
-    fn by_id(&self, token: &str) -> Option<&AcceptedToken> {
+    /// The session of the browser that has this key.
+    pub(super) fn find_browser(&self, key: &[u8; 32]) -> Option<&AcceptedToken> {
+        self.by_id(self.by_browser_key.get(key)?)
+    }
+
+    /// Whether a principal's token is the session of a browser.
+    pub(super) fn is_browser(&self, principal: &Principal) -> bool {
+        self.by_id(&principal.token().id).is_some_and(|accepted| accepted.is_browser)
+    }
+
+    pub(super) fn by_id(&self, token: &str) -> Option<&AcceptedToken> {
         self.by_hash.get(self.by_id.get(token)?)
     }
 

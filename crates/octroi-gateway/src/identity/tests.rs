@@ -27,6 +27,7 @@ fn token(id: &str, kind: TokenKind, user: &str, agent: Option<&str>) -> TokenRec
         last_used_at_ms: None,
         revoked: None,
         replaced_by: None,
+        browser: None,
     }
 }
 

@@ -186,6 +186,11 @@ impl Identity {
     ) -> Result<PlannedChange<CreatedToken, OperatorError>, OperatorError> {
         let changing = Arc::clone(&self.changing).lock_owned().await;
         let old = self.changeable_token(id)?;
+        if old.browser.is_some() {
+            let problem =
+                "the session of a browser has no secret that could be replaced; sign in again instead";
+            return Err(OperatorError::Token(problem.to_owned()));
+        }
         let token = new_token(old.kind)?;
         let now_ms = self.clock.now_ms();
         let lifetime_ms =
@@ -296,6 +301,7 @@ impl Identity {
             last_used_at_ms: None,
             revoked: None,
             replaced_by: None,
+            browser: None,
         })
     }
 
@@ -320,6 +326,7 @@ impl Identity {
             last_used_at_ms: None,
             revoked: None,
             replaced_by: None,
+            browser: None,
         }
     }
 
@@ -357,6 +364,9 @@ pub(super) fn described(record: &TokenRecord) -> Value {
         if let Some(value) = value {
             described[name] = json!(value);
         }
+    }
+    if let Some(browser) = &record.browser {
+        described["signed_in_with"] = json!(browser.signed_in_with);
     }
     if let Some((at_ms, by)) = &record.revoked {
         described["revoked"] = json!({"at": show_time(*at_ms), "by": by});

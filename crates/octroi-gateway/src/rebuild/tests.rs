@@ -4,7 +4,7 @@ use std::fs;
 
 use octroi_core::UserRole;
 use octroi_core::principal::TokenKind;
-use octroi_store::{TokenRecord, UserRecord};
+use octroi_store::{BrowserRecord, TokenRecord, UserRecord};
 
 use super::*;
 use crate::audit::AuditLog;
@@ -54,8 +54,13 @@ async fn a_revoked_token_stays_revoked() {
         last_used_at_ms: None,
         revoked: None,
         replaced_by: None,
+        browser: None,
     };
-    let revoked = TokenRecord { revoked: Some((5, "bob".to_owned())), ..token(1, TokenKind::Human, None) };
+    let revoked = TokenRecord {
+        revoked: Some((5, "bob".to_owned())),
+        browser: Some(BrowserRecord { key: [9; 32], signed_in_with: "t9".to_owned() }),
+        ..token(1, TokenKind::Human, None)
+    };
     let expiring = TokenRecord {
         expires_at_ms: Some(9),
         replaced_by: Some("t3".to_owned()),

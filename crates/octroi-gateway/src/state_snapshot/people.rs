@@ -2,7 +2,7 @@
 
 use octroi_core::UserRole;
 use octroi_core::principal::TokenKind;
-use octroi_store::{TokenRecord, UserRecord};
+use octroi_store::{BrowserRecord, TokenRecord, UserRecord};
 
 use super::SnapshotItem;
 
@@ -37,11 +37,14 @@ pub(super) fn token_item(token: TokenRecord) -> Option<SnapshotItem> {
         last_used_at_ms: _,
         revoked,
         replaced_by,
+        browser,
     } = token;
     if revoked.is_some() && expires_at_ms.is_some() {
         return None;
     }
     let (revoked_at_ms, revoked_by) = revoked.unzip();
+    let browser = browser.map(|browser| (hex::encode(browser.key), browser.signed_in_with));
+    let (browser_key, signed_in_with) = browser.unzip();
     Some(SnapshotItem::Token {
         id,
         hash: hex::encode(hash),
@@ -56,6 +59,8 @@ pub(super) fn token_item(token: TokenRecord) -> Option<SnapshotItem> {
         revoked_at_ms,
         revoked_by,
         replaced_by,
+        browser_key,
+        signed_in_with,
     })
 }
 
@@ -75,12 +80,22 @@ pub(super) fn token_record(item: SnapshotItem) -> Option<TokenRecord> {
         revoked_at_ms,
         revoked_by,
         replaced_by,
+        browser_key,
+        signed_in_with,
     } = item
     else {
         return None;
     };
     let mut hash = [0; 32];
     hex::decode_to_slice(digits, &mut hash).ok()?;
+    let browser = match browser_key.zip(signed_in_with) {
+        Some((digits, signed_in_with)) => {
+            let mut key = [0; 32];
+            hex::decode_to_slice(digits, &mut key).ok()?;
+            Some(BrowserRecord { key, signed_in_with })
+        }
+        None => None,
+    };
     Some(TokenRecord {
         id,
         hash,
@@ -95,5 +110,6 @@ pub(super) fn token_record(item: SnapshotItem) -> Option<TokenRecord> {
         last_used_at_ms: None,
         revoked: revoked_at_ms.map(|at_ms| (at_ms, revoked_by.unwrap_or_default())),
         replaced_by,
+        browser,
     })
 }

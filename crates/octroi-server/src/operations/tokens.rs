@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use octroi_api::operations::NoArguments;
 use octroi_api::operations::tokens::{
-    CreateTokenRequest, CreatedToken, ListTokensRequest, RotateTokenRequest, Token, TokenList, TokenRequest,
+    CreateTokenRequest, CreatedToken, ListTokensRequest, RotateTokenRequest, SignInCode, Token, TokenList,
+    TokenRequest,
 };
 use octroi_core::time::show_time;
 use octroi_gateway::{
@@ -89,6 +91,15 @@ fn check_session(gateway: &Gateway, agent: &str, id: &str) -> Result<(), Operati
         None => Ok(()),
         Some(_) => Err(OperatorError::SessionClosed(id.to_owned()).into()),
     }
+}
+
+pub(super) async fn sign_in_code(context: &OperationContext, _: NoArguments) -> Plan<SignInCode> {
+    let change = context.gateway.identity().create_sign_in_code(context.principal())?;
+    Ok(map_response(change, |made| SignInCode {
+        path: format!("/#code={}", made.code.secret),
+        code: made.code.secret,
+        expires_at: show_time(made.expires_at_ms),
+    }))
 }
 
 /// What the token is for: exactly one thing.

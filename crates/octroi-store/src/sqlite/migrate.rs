@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hash::ContentHash;
 
 /// The migrations in order; the first leads to version 1. A released migration never changes.
-const MIGRATIONS: [Migration; 24] = [
+const MIGRATIONS: [Migration; 25] = [
     Migration { name: "servers", sql: include_str!("../../migrations/sqlite/0001_servers.sql") },
     Migration { name: "catalogues", sql: include_str!("../../migrations/sqlite/0002_catalogues.sql") },
     Migration { name: "health", sql: include_str!("../../migrations/sqlite/0003_health.sql") },
@@ -46,6 +46,10 @@ const MIGRATIONS: [Migration; 24] = [
         sql: include_str!("../../migrations/sqlite/0023_server_entries.sql"),
     },
     Migration { name: "agent_presets", sql: include_str!("../../migrations/sqlite/0024_agent_presets.sql") },
+    Migration {
+        name: "browser_sessions",
+        sql: include_str!("../../migrations/sqlite/0025_browser_sessions.sql"),
+    },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (

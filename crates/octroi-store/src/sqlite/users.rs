@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 use super::{Durable, Sqlite};
 use crate::agent::FormerAgent;
 use crate::error::StoreError;
-use crate::user::{InviteRecord, TokenRecord, UserRecord};
+use crate::user::{BrowserRecord, InviteRecord, TokenRecord, UserRecord};
 
 impl Sqlite {
     pub(crate) async fn users(&self) -> Result<Vec<UserRecord>, StoreError> {
@@ -179,8 +179,8 @@ impl Sqlite {
         sqlx::query(
             "INSERT OR REPLACE INTO tokens
                 (id, hash, kind, user, agent, session, label, created_at_ms, created_by, expires_at_ms,
-                 last_used_at_ms, revoked_at_ms, revoked_by, replaced_by)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 last_used_at_ms, revoked_at_ms, revoked_by, replaced_by, browser_key, signed_in_with)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&token.id)
         .bind(token.hash.as_slice())
@@ -196,6 +196,8 @@ impl Sqlite {
         .bind(revoked_at_ms)
         .bind(revoked_by)
         .bind(&token.replaced_by)
+        .bind(token.browser.as_ref().map(|browser| browser.key.as_slice()))
+        .bind(token.browser.as_ref().map(|browser| &browser.signed_in_with))
         .execute(&mut *durable.transaction)
         .await
         .map_err(|error| self.failed(error))?;
@@ -229,6 +231,13 @@ impl Sqlite {
         let kind: &str = self.column(row, "kind")?;
         let revoked_at_ms: Option<i64> = self.column(row, "revoked_at_ms")?;
         let revoked_by: Option<String> = self.column(row, "revoked_by")?;
+        let signed_in_with: Option<String> = self.column(row, "signed_in_with")?;
+        let browser = match signed_in_with {
+            Some(signed_in_with) => {
+                Some(BrowserRecord { key: self.hash_column(row, "browser_key")?, signed_in_with })
+            }
+            None => None,
+        };
         Ok(TokenRecord {
             id: self.column(row, "id")?,
             hash: self.hash_column(row, "hash")?,
@@ -243,6 +252,7 @@ impl Sqlite {
             last_used_at_ms: self.column(row, "last_used_at_ms")?,
             revoked: revoked_at_ms.map(|at_ms| (at_ms, revoked_by.unwrap_or_default())),
             replaced_by: self.column(row, "replaced_by")?,
+            browser,
         })
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Target;
 use super::words::listen;
 
 /// Where settings come from.
@@ -42,9 +43,24 @@ pub(crate) struct Up {
     #[arg(long)]
     pub(crate) accept_config: bool,
 
+    /// Open the web interface in the browser, signed in.
+    #[arg(long)]
+    pub(crate) open: bool,
+
     /// Go on although a part of the data directory is lost. This is recorded.
     #[arg(long)]
     pub(crate) accept_loss: bool,
+}
+
+/// Options of `octroi open`.
+#[derive(Debug, Args)]
+pub(crate) struct Open {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// Print the address instead of opening it. It signs one browser in, once, within two minutes.
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 /// Options of `octroi stdio`.

@@ -17,6 +17,7 @@ mod certificate;
 mod config;
 mod db;
 mod master_key;
+mod open;
 mod people;
 mod pins;
 mod policy;
@@ -39,6 +40,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     };
     match command {
         Command::Up(options) => Box::pin(up::run(options)).await,
+        Command::Open(options) => open::run(options).await,
         Command::Stdio(options) => stdio::run(options).await,
         Command::Config(command) => config::run(command),
         Command::Policy(command) => policy::run(command).await,

@@ -5,10 +5,10 @@ use std::path::Path;
 use octroi_core::principal::DEFAULT_AGENT;
 use octroi_gateway::{OnLoss, Persistence};
 
-use super::alerts;
 use super::run::{OwnGateway, Pace, key_origin, load, no_store, sources, stop_signal, with_secrets};
 use super::start::{Accepting, StartConfig};
-use crate::cli::Up;
+use super::{alerts, open};
+use crate::cli::{Target, Up};
 use crate::config::accepted::mark_first_start;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -34,8 +34,18 @@ pub(super) async fn run(options: Up) -> Result<(), Failure> {
     let terminal = Terminal::at_start();
     let (program, data_option) = own_command(&own);
     let alerts = own.gateway.alerts();
+    let target = options
+        .open
+        .then(|| Target { data: own.admin.file.parent().map(Path::to_path_buf), ..Target::default() });
+    let opening = async move {
+        if let Some(target) = target {
+            open::first(&target).await;
+        }
+        std::future::pending::<()>().await;
+    };
     own.serve(async {
         tokio::select! {
+            () = opening => {}
             () = stop => printer::say("  stopping"),
             // Nobody could stop it from there any more, and nobody would see it.
             () = terminal.closed() => tracing::warn!("the terminal was closed, stopping"),
@@ -50,6 +60,9 @@ fn announce(file: Option<&Path>, own: &OwnGateway) {
     let servers = printer::count(own.gateway.servers().names().len(), "server");
     printer::say(&format!("octroi {}  {servers}", env!("CARGO_PKG_VERSION")));
     printer::fact("MCP", &format!("{}://{address}/mcp", own.scheme));
+    if octroi_server::has_interface() {
+        printer::fact("Interface", &format!("{}://{address}/   (`octroi open` signs you in)", own.scheme));
+    }
     // The agent's token, because this is the line that people copy into their clients.
     let kept = agent.file.display();
     if agent.is_new {

@@ -21,6 +21,7 @@ mod asking;
 mod audit;
 mod audit_copies;
 mod audit_events;
+mod browser;
 mod chaos;
 mod coding_agents;
 mod config;

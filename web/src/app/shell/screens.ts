@@ -1,4 +1,4 @@
-// The screens of the rail, in their order. A new screen is one line here, one in the messages, and its route.
+// The screens of the rail, in their order. Those that have a directory in `src/screens` are shown.
 
 import {
   Activity,
@@ -22,7 +22,10 @@ export interface Screen {
   icon: LucideIcon;
 }
 
-export const SCREENS: readonly Screen[] = [
+/** Only the names are needed here, so nothing of the screens is loaded. */
+const BUILT = Object.keys(import.meta.glob("../../screens/*/index.ts"));
+
+const ALL: readonly Screen[] = [
   { name: "overview", to: "/", label: "nav.overview", icon: Gauge },
   { name: "approvals", to: "/approvals", label: "nav.approvals", icon: Inbox },
   { name: "activity", to: "/activity", label: "nav.activity", icon: Activity },
@@ -34,6 +37,8 @@ export const SCREENS: readonly Screen[] = [
   { name: "audit", to: "/audit", label: "nav.audit", icon: ClipboardList },
   { name: "settings", to: "/settings", label: "nav.settings", icon: Settings },
 ];
+
+export const SCREENS = ALL.filter(screen => BUILT.some(path => path.includes(`/${screen.name}/`)));
 
 /** Whether an address belongs to a screen. */
 export function isWithin(screen: Screen, path: string): boolean {

@@ -1,1 +1,30 @@
-export const overview = {} as const;
+// Overview: what needs a person, and the servers.
+export const overview = {
+  "overview.attention": "Needs attention",
+  "overview.nothing": "Nothing needs you now",
+  "overview.nothing_about": "Waiting calls, changed definitions and failing servers appear here.",
+  "overview.approvals": {
+    one: "{count} call waits for a decision",
+    other: "{count} calls wait for a decision",
+  },
+  "overview.held": { one: "{count} definition is quarantined", other: "{count} definitions are quarantined" },
+  "overview.server": "{server} is {health}",
+  "overview.tokens": {
+    one: "{count} token expires within a week",
+    other: "{count} tokens expire within a week",
+  },
+  "overview.servers": "Servers",
+  "overview.no_servers": "No servers yet",
+  "overview.no_servers_about": "Name a server in octroi.toml, or look around with the demo server first.",
+  "overview.problems": "Problems of the configuration",
+  "server.name": "Server",
+  "server.health": "Health",
+  "server.tools": "Tools",
+  "server.latency": "Latency",
+  "health.healthy": "healthy",
+  "health.degraded": "degraded",
+  "health.unhealthy": "unhealthy",
+  "health.unknown": "not known yet",
+  "lifecycle.disabled": "disabled",
+  "unit.ms": "{count} ms",
+} as const;

@@ -2,7 +2,7 @@
 
 use octroi_core::UserRole;
 use octroi_core::principal::TokenKind;
-use octroi_store::{AgentRecord, InviteRecord, Store, TokenRecord, UserRecord};
+use octroi_store::{AgentRecord, BrowserRecord, InviteRecord, Store, TokenRecord, UserRecord};
 
 use super::{on_every_database, race};
 
@@ -31,6 +31,7 @@ fn token(number: u8, kind: TokenKind, user: &str) -> TokenRecord {
         last_used_at_ms: None,
         revoked: None,
         replaced_by: None,
+        browser: None,
     }
 }
 
@@ -79,7 +80,9 @@ async fn tokens_are_kept_as_they_are() {
             kind: TokenKind::Session,
             ..of_agent(2, "coder")
         };
-        let tokens = [token(1, TokenKind::Human, "ana"), session, token(3, TokenKind::Service, "ana")];
+        let browser = Some(BrowserRecord { key: [7; 32], signed_in_with: "t9".to_owned() });
+        let human = TokenRecord { browser, ..token(1, TokenKind::Human, "ana") };
+        let tokens = [human, session, token(3, TokenKind::Service, "ana")];
         store.save_tokens(&tokens).await.unwrap();
         assert_eq!(store.tokens().await.unwrap(), tokens);
 
