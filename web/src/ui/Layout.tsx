@@ -6,8 +6,13 @@ import { useText } from "../messages";
 import { Button } from "./Button";
 import { CloseButton, Drawer } from "./Dialog";
 
-export function KeyHint({ keys }: { keys: string }) {
-  return <kbd className="key">{keys}</kbd>;
+/** A key that does something. On its button it is decoration: the button has `aria-keyshortcuts`. */
+export function KeyHint({ keys, isDecoration }: { keys: string; isDecoration?: boolean }) {
+  return (
+    <kbd className="key" aria-hidden={isDecoration}>
+      {keys}
+    </kbd>
+  );
 }
 
 interface PageHeaderProps {
