@@ -107,15 +107,16 @@ export function FilterBar({ chips, onRemove, onClear, children }: FilterBarProps
   );
 }
 
-/** Whether the window is too narrow for two columns. */
-export function useIsNarrow(): boolean {
+/** Whether the window is too narrow for two columns, or for another width. */
+export function useIsNarrow(below = 900): boolean {
+  const rule = `(max-width: ${below - 1}px)`;
   return useSyncExternalStore(
     listener => {
-      const query = window.matchMedia("(max-width: 899px)");
+      const query = window.matchMedia(rule);
       query.addEventListener("change", listener);
       return () => query.removeEventListener("change", listener);
     },
-    () => window.matchMedia("(max-width: 899px)").matches,
+    () => window.matchMedia(rule).matches,
     () => false,
   );
 }

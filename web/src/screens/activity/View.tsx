@@ -21,6 +21,7 @@ import {
   Table,
   TimeAgo,
   Untrusted,
+  useIsNarrow,
 } from "@/ui";
 import { Decision, OUTCOME_NAMES, Outcome } from "./words";
 
@@ -136,7 +137,9 @@ type CallsProps = Pick<ActivityViewProps, "calls" | "selected" | "onOpen" | "fil
 
 function Calls({ calls, selected, onOpen, hasFilters, foot, filters }: CallsProps) {
   const t = useText();
-  const isBeside = selected !== null;
+  const isNarrow = useIsNarrow();
+  const isPhone = useIsNarrow(560);
+  const isBeside = selected !== null && !isNarrow;
   const columns: Column<Call>[] = [
     { key: "at", label: t("activity.at"), width: "84px", cell: call => <TimeAgo at={call.at_ms} /> },
     {
@@ -180,7 +183,8 @@ function Calls({ calls, selected, onOpen, hasFilters, foot, filters }: CallsProp
     },
   ];
   // Beside a chosen call there is room for the essential only.
-  const shown = isBeside ? columns.filter(column => !["decision", "duration"].includes(column.key)) : columns;
+  const left = isPhone ? ["agent", "decision", "duration"] : isBeside ? ["decision", "duration"] : [];
+  const shown = columns.filter(column => !left.includes(column.key));
   return (
     <Table
       label={t("nav.activity")}

@@ -21,6 +21,7 @@ import {
   Switch,
   Table,
   Untrusted,
+  useIsNarrow,
 } from "@/ui";
 import { ServerHealth } from "./words";
 
@@ -45,6 +46,7 @@ export function ServersView(props: ServersViewProps) {
   const { servers, problems, query, scope, sort, onFilter } = props;
   const t = useText();
   const format = useFormat();
+  const isPhone = useIsNarrow(560);
   const shown = servers.filter(
     server =>
       (scope === null || server.scope === scope) &&
@@ -195,7 +197,9 @@ export function ServersView(props: ServersViewProps) {
       )}
       <Table
         label={t("nav.servers")}
-        columns={columns}
+        columns={
+          isPhone ? columns.filter(column => ["name", "health", "enabled"].includes(column.key)) : columns
+        }
         rows={shown}
         keyOf={server => server.id ?? server.name}
         onOpen={server => props.onOpen(server.name)}

@@ -22,6 +22,7 @@ import {
   Table,
   Tabs,
   Untrusted,
+  useIsNarrow,
 } from "@/ui";
 import { Risk } from "../approvals/words";
 
@@ -154,6 +155,7 @@ function List({
 }: ToolsViewProps & { isFiltered: boolean }) {
   const t = useText();
   const format = useFormat();
+  const isNarrow = useIsNarrow();
   const columns: Column<ToolSummary>[] = [
     {
       key: "name",
@@ -202,7 +204,7 @@ function List({
       cell: tool => <Untrusted text={tool.description ?? ""} isLine className="muted" />,
     },
   ];
-  const shown = selected === null ? columns : columns.slice(0, 3);
+  const shown = selected === null && !isNarrow ? columns : columns.slice(0, 3);
   return (
     <Table
       label={t("nav.tools")}
