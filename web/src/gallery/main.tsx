@@ -5,7 +5,6 @@ import { CSPProvider } from "@base-ui/react/csp-provider";
 import { StrictMode, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
 import "@/styles/index.css";
-import "@/screens/activity/activity.css";
 import "@/screens/approvals/approvals.css";
 import "@/screens/overview/overview.css";
 import "@/screens/servers/servers.css";

@@ -6,7 +6,6 @@ import type { ListCallsRequest } from "@/api/types";
 import { urls } from "@/lib/urls";
 import { useGateway, useQueryOperation } from "@/mcp/hooks";
 import { Loaded, useChosen, useLocation, useSearchFilters } from "@/ui";
-import "./activity.css";
 import { CallView } from "./CallDetail";
 import { ActivityView, FILTERS, type Filters } from "./View";
 import type { WhatIfPort } from "./WhatIf";
