@@ -29,6 +29,7 @@ export const activity = {
     one: "{count} other call of {total} replayed would change.",
     other: "{count} other calls of {total} replayed would change.",
   },
+  "call.owner": "On behalf of",
   "call.person": "Tried by",
   "call.mode": "Mode of the agent",
   "call.approval": "Approval",

@@ -20,7 +20,7 @@ export const approvals = {
   "approvals.search": "Filter by tool",
   "approvals.any_agent": "Any agent",
   "approvals.agent": "Agent",
-  "approvals.owner": "On behalf of",
+  "approvals.owner": "Caller",
   "approvals.effects": "Side effects",
   "approvals.why": "Why you are asked",
   "approvals.approvers": "Who may decide",

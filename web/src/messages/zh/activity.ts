@@ -25,6 +25,7 @@ export const activity = {
   "call.what_if_flips": "此调用的决定将会不同：",
   "call.what_if_same": "此调用的决定不变。",
   "call.what_if_others": { other: "重放的 {total} 个调用中，另有 {count} 个会改变。" },
+  "call.owner": "代表",
   "call.person": "试用人",
   "call.mode": "代理的模式",
   "call.approval": "审批",

@@ -20,7 +20,7 @@ export const approvals = {
   "approvals.search": "按工具筛选",
   "approvals.any_agent": "所有代理",
   "approvals.agent": "代理",
-  "approvals.owner": "代表",
+  "approvals.owner": "调用方",
   "approvals.effects": "副作用",
   "approvals.why": "为什么需要您批准",
   "approvals.approvers": "谁可以决定",

@@ -89,7 +89,7 @@ function About({ call }: { call: Detail }) {
             <Untrusted text={caller.agent} isLine />
           </Link>,
         ],
-        caller.owner !== null && [t("approvals.owner"), <Untrusted key="owner" text={caller.owner} isLine />],
+        caller.owner !== null && [t("call.owner"), <Untrusted key="owner" text={caller.owner} isLine />],
         caller.person !== null && [t("call.person"), <Untrusted key="person" text={caller.person} isLine />],
         caller.session !== null && [
           t("activity.session"),
