@@ -1,7 +1,9 @@
 // English. Each part of the interface has a file; the Chinese catalogue has the same keys.
 
 import { activity } from "./en/activity";
+import { agents } from "./en/agents";
 import { approvals } from "./en/approvals";
+import { audit } from "./en/audit";
 import { common } from "./en/common";
 import { overview } from "./en/overview";
 import { servers } from "./en/servers";
@@ -16,6 +18,8 @@ export const en = {
   ...approvals,
   ...overview,
   ...activity,
+  ...agents,
+  ...audit,
   ...servers,
   ...tools,
 } as const;

@@ -2,7 +2,9 @@
 
 import type { Catalogue } from "./index";
 import { activity } from "./zh/activity";
+import { agents } from "./zh/agents";
 import { approvals } from "./zh/approvals";
+import { audit } from "./zh/audit";
 import { common } from "./zh/common";
 import { overview } from "./zh/overview";
 import { servers } from "./zh/servers";
@@ -17,6 +19,8 @@ export const zh: Catalogue = {
   ...approvals,
   ...overview,
   ...activity,
+  ...agents,
+  ...audit,
   ...servers,
   ...tools,
 };
