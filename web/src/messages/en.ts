@@ -6,6 +6,7 @@ import { approvals } from "./en/approvals";
 import { audit } from "./en/audit";
 import { common } from "./en/common";
 import { overview } from "./en/overview";
+import { policies } from "./en/policies";
 import { servers } from "./en/servers";
 import { shell } from "./en/shell";
 import { signIn } from "./en/sign_in";
@@ -20,6 +21,7 @@ export const en = {
   ...activity,
   ...agents,
   ...audit,
+  ...policies,
   ...servers,
   ...tools,
 } as const;

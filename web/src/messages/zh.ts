@@ -7,6 +7,7 @@ import { approvals } from "./zh/approvals";
 import { audit } from "./zh/audit";
 import { common } from "./zh/common";
 import { overview } from "./zh/overview";
+import { policies } from "./zh/policies";
 import { servers } from "./zh/servers";
 import { shell } from "./zh/shell";
 import { signIn } from "./zh/sign_in";
@@ -21,6 +22,7 @@ export const zh: Catalogue = {
   ...activity,
   ...agents,
   ...audit,
+  ...policies,
   ...servers,
   ...tools,
 };
