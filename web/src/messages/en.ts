@@ -8,6 +8,7 @@ import { common } from "./en/common";
 import { overview } from "./en/overview";
 import { policies } from "./en/policies";
 import { servers } from "./en/servers";
+import { settings } from "./en/settings";
 import { shell } from "./en/shell";
 import { signIn } from "./en/sign_in";
 import { tools } from "./en/tools";
@@ -22,6 +23,7 @@ export const en = {
   ...agents,
   ...audit,
   ...policies,
+  ...settings,
   ...servers,
   ...tools,
 } as const;

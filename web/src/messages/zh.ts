@@ -9,6 +9,7 @@ import { common } from "./zh/common";
 import { overview } from "./zh/overview";
 import { policies } from "./zh/policies";
 import { servers } from "./zh/servers";
+import { settings } from "./zh/settings";
 import { shell } from "./zh/shell";
 import { signIn } from "./zh/sign_in";
 import { tools } from "./zh/tools";
@@ -23,6 +24,7 @@ export const zh: Catalogue = {
   ...agents,
   ...audit,
   ...policies,
+  ...settings,
   ...servers,
   ...tools,
 };
