@@ -2,6 +2,7 @@
 
 import { X } from "lucide-react";
 import { type ReactNode, useSyncExternalStore } from "react";
+import { oneLine } from "../lib/untrusted";
 import { useText } from "../messages";
 import { Button } from "./Button";
 import { CloseButton, Drawer } from "./Dialog";
@@ -86,7 +87,7 @@ export function FilterBar({ chips, onRemove, onClear, children }: FilterBarProps
       {chips.map(chip => (
         <span key={chip.key} className="chip">
           <span className="chip-text">
-            {chip.name}: {chip.value}
+            {chip.name}: {oneLine(chip.value, 80)}
           </span>
           <button
             type="button"
