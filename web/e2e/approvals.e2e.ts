@@ -46,8 +46,8 @@ test("a denial has a reason, which the caller learns", async ({ page, gateway })
   const { code, output } = await called;
   expect(code).not.toBe(0);
   expect(output).toContain("not today");
-  await page.goto(`${gateway.url}/approvals?view=past`);
-  await expect(page.getByRole("row", { name: /demo.write_note/ })).toContainText("denied");
+  await page.goto(`${gateway.url}/approvals?part=history`);
+  await expect(page.getByRole("row", { name: /demo.write_note/ })).toContainText("Denied");
 });
 
 for (const scheme of ["light", "dark"] as const) {

@@ -1,7 +1,7 @@
 // Fills the shell: who is signed in, whether the gateway is reached, what waits, and what ⌘K finds.
 
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { resource } from "../api/uri";
 import { urls } from "../lib/urls";
 import { ApiError, failureOf } from "../mcp/failure";
@@ -9,6 +9,7 @@ import { useConnection, useGateway, useResource } from "../mcp/hooks";
 import type { ConnectionState } from "../mcp/protocol";
 import { languages, useLanguage } from "../messages";
 import { type Location, LocationProvider, useToast } from "../ui";
+import { useAnnounceApprovals } from "./notify";
 import { type Connection, type PaletteItem, SCREENS, Shell, setTheme } from "./shell";
 
 export function Frame() {
@@ -35,7 +36,7 @@ function Filled() {
   const nPending = usePendingCount();
   const [isPaletteUsed, setPaletteUsed] = useState(false);
   const palette = usePalette(isPaletteUsed, signOut);
-  useTitleCount(nPending);
+  useAnnounceApprovals(useResource(resource("pendingApprovals")).data);
   if (!("person" in state)) return null;
   return (
     <Shell
@@ -72,15 +73,6 @@ function useSignOut(): () => void {
       toast.failed({ title: message, ...(hint && { description: hint }) });
     });
   };
-}
-
-/** The title of the tab says how many calls wait, also while another tab is looked at. */
-function useTitleCount(count: number): void {
-  const { t } = useLanguage();
-  useEffect(() => {
-    const name = t("app.name");
-    document.title = count > 0 ? `(${count}) ${name}` : name;
-  }, [count, t]);
 }
 
 /** What ⌘K finds besides screens. Nothing is read before it was opened once. */

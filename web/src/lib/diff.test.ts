@@ -19,7 +19,7 @@ describe("diffLines", () => {
     ["nothing in common", "abc", "xyz", ["-abc", "+xyz"]],
     ["chinese", "读取文件", "写入文件", ["-[读取]文件", "+[写入]文件"]],
     ["a value in JSON", '{\n  "n": 1\n}', '{\n  "n": 12\n}', [" {", '-  "n": [1]', '+  "n": [12]', " }"]],
-    ["from nothing", "", "a", ["-", "+a"]],
+    ["from nothing", "", "a", ["+a"]],
     ["moved", "a\nb\nc", "b\nc\na", ["-a", " b", " c", "+a"]],
   ])("%s", (_, before, after, expected) => {
     expect(shown(diffLines(before, after))).toEqual(expected);

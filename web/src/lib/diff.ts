@@ -111,6 +111,10 @@ function pair(removed: readonly string[], added: readonly string[]): DiffLine[] 
   return [...lines.before, ...lines.after];
 }
 
+function linesOf(text: string): string[] {
+  return text === "" ? [] : text.split("\n");
+}
+
 /** The difference of two texts. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const lines: DiffLine[] = [];
@@ -121,7 +125,7 @@ export function diffLines(before: string, after: string): DiffLine[] {
     removed = [];
     added = [];
   };
-  for (const { kind, item } of compare(before.split("\n"), after.split("\n"))) {
+  for (const { kind, item } of compare(linesOf(before), linesOf(after))) {
     if (kind === "removed") removed.push(item);
     else if (kind === "added") added.push(item);
     else {

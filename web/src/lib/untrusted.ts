@@ -96,7 +96,13 @@ export function visible(text: string): string {
     .join("");
 }
 
-/** The same on one line, at most `max` characters long. */
+/** The text on one line, at most `max` characters long, with nothing made visible yet. */
+export function lineOf(text: string, max = 300): string {
+  const line = safeSlice(text, max + 1).replace(/[\r\n\t]+/g, " ");
+  return text.length > max ? `${safeSlice(line, max - 1)}…` : line;
+}
+
+/** The same with escapes, for places that take only text. */
 export function oneLine(text: string, max = 200): string {
   const line = visible(text.length > max * 4 ? text.slice(0, max * 4) : text).replace(/[\n\t]+/g, " ");
   return line.length > max ? `${safeSlice(line, max - 1)}…` : line;

@@ -1,6 +1,7 @@
 // The words of the interface: one catalogue per language, with the same keys.
 
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
+import { oneLine } from "../lib/untrusted";
 import { en } from "./en";
 import { zh } from "./zh";
 
@@ -46,7 +47,8 @@ export function translator(language: Language): Translate {
         : (rules.select(Number(given.count)) === "one" && message.one) || message.other;
     return text.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = given[name] ?? "";
-      return typeof value === "number" ? numbers.format(value) : value;
+      // Names come from anywhere. Where a message stands there is no room to mark what they hide, so they are escaped.
+      return typeof value === "number" ? numbers.format(value) : oneLine(value);
     });
   };
 }

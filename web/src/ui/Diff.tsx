@@ -1,9 +1,11 @@
+// biome-ignore-all lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
+
 // What differs between two texts, or two JSON values.
 
 import { useMemo } from "react";
 import { diffLines, isChanged, withContext } from "../lib/diff";
 import { toSortedText } from "../lib/json";
-import { safeSlice } from "../lib/untrusted";
+import { oneLine, safeSlice } from "../lib/untrusted";
 import { useText } from "../messages";
 import { cx } from "./cx";
 import { Pieces } from "./Untrusted";
@@ -18,8 +20,11 @@ export function Diff({ before, after, label }: { before: unknown; after: unknown
   const lines = useMemo(() => diffLines(toSortedText(before), toSortedText(after)), [before, after]);
   if (!isChanged(lines)) return <p className="muted">{t("diff.same")}</p>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
-    <section className="diff" aria-label={label ?? t("diff.label")} tabIndex={0}>
+    <section
+      className="diff"
+      aria-label={label === undefined ? t("diff.label") : oneLine(label)}
+      tabIndex={0}
+    >
       {withContext(lines).map((line, i) =>
         line.kind === "skip" ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one difference never change places

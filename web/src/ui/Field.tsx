@@ -2,6 +2,7 @@
 
 import { ChevronDown } from "lucide-react";
 import { type ComponentProps, cloneElement, type ReactElement, type ReactNode, useId } from "react";
+import { oneLine } from "../lib/untrusted";
 import { cx } from "./cx";
 
 export function Input({ className, ...rest }: ComponentProps<"input">) {
@@ -34,7 +35,7 @@ export function Select({
       <select {...rest} className={cx("select", className)}>
         {options.map(option => (
           <option key={option.value} value={option.value}>
-            {option.label}
+            {oneLine(option.label, 120)}
           </option>
         ))}
       </select>

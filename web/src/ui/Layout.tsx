@@ -2,12 +2,18 @@
 
 import { X } from "lucide-react";
 import { type ReactNode, useSyncExternalStore } from "react";
+import { oneLine } from "../lib/untrusted";
 import { useText } from "../messages";
 import { Button } from "./Button";
 import { CloseButton, Drawer } from "./Dialog";
 
-export function KeyHint({ keys }: { keys: string }) {
-  return <kbd className="key">{keys}</kbd>;
+/** A key that does something. On its button it is decoration: the button has `aria-keyshortcuts`. */
+export function KeyHint({ keys, isDecoration }: { keys: string; isDecoration?: boolean }) {
+  return (
+    <kbd className="key" aria-hidden={isDecoration}>
+      {keys}
+    </kbd>
+  );
 }
 
 interface PageHeaderProps {
@@ -81,7 +87,7 @@ export function FilterBar({ chips, onRemove, onClear, children }: FilterBarProps
       {chips.map(chip => (
         <span key={chip.key} className="chip">
           <span className="chip-text">
-            {chip.name}: {chip.value}
+            {chip.name}: {oneLine(chip.value, 80)}
           </span>
           <button
             type="button"
@@ -102,15 +108,16 @@ export function FilterBar({ chips, onRemove, onClear, children }: FilterBarProps
   );
 }
 
-/** Whether the window is too narrow for two columns. */
-export function useIsNarrow(): boolean {
+/** Whether the window is too narrow for two columns, or for another width. */
+export function useIsNarrow(below = 900): boolean {
+  const rule = `(max-width: ${below - 1}px)`;
   return useSyncExternalStore(
     listener => {
-      const query = window.matchMedia("(max-width: 899px)");
+      const query = window.matchMedia(rule);
       query.addEventListener("change", listener);
       return () => query.removeEventListener("change", listener);
     },
-    () => window.matchMedia("(max-width: 899px)").matches,
+    () => window.matchMedia(rule).matches,
     () => false,
   );
 }

@@ -45,6 +45,18 @@ export function Link({ to, onClick, ...rest }: LinkProps) {
   return <a {...rest} href={to} onClick={follow} />;
 }
 
+/** What is chosen on a screen: the part of the path after its own. */
+export function useChosen(): string | null {
+  const id = useLocation().path.split("/")[2];
+  if (!id) return null;
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    // Somebody wrote the address by hand.
+    return id;
+  }
+}
+
 /** Filters in the URL: reads them, and changes some without losing the others. */
 export function useSearchFilters(): {
   get(name: string): string | null;

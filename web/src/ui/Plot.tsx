@@ -76,7 +76,7 @@ export function Plot({ title, times, series, height = 120, write, summary }: Plo
   return (
     <figure className="plot">
       <div className="plot-head">
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         {summary !== undefined && <span className="muted">{summary}</span>}
       </div>
       <div ref={box} role="img" aria-label={summary === undefined ? title : `${title}: ${summary}`} />

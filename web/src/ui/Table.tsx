@@ -17,6 +17,8 @@ export interface Column<T> {
   /** A track of a grid: `minmax(120px, 1fr)`, `90px`. */
   width: string;
   isEnd?: boolean;
+  /** Only for those who cannot see the column. */
+  isLabelHidden?: boolean;
   /** What it is sorted by; a column without cannot be. */
   sort?(row: T): string | number;
   cell(row: T): ReactNode;
@@ -41,6 +43,8 @@ interface TableProps<T> {
   empty?: ReactNode;
   rowHeight?: number;
   foot?: ReactNode;
+  /** The columns share the room there is, instead of scrolling sideways. */
+  isFit?: boolean;
 }
 
 /** From here on only the rows in view are rendered. */
@@ -85,56 +89,64 @@ export function Table<T>(props: TableProps<T>) {
   const template = columns.map(column => column.width).join(" ");
   const indexes = isVirtual ? virtual.getVirtualItems().map(item => item.index) : sorted.map((_, i) => i);
   return (
-    <div
-      ref={box}
-      className="table"
-      role="grid"
-      aria-label={label}
-      aria-rowcount={sorted.length + 1}
-      aria-activedescendant={at >= 0 ? `${label}-${at}` : undefined}
-      tabIndex={0}
-      onKeyDown={onKeyDown}
-      onFocus={event => {
-        if (event.target === box.current && at < 0 && sorted.length > 0)
-          move(
-            Math.max(
-              0,
-              sorted.findIndex(row => keyOf(row) === props.selected),
-            ),
-          );
-      }}
-    >
-      <div className="table-inner">
-        <Head columns={columns} template={template} sort={sort ?? null} onSort={props.onSort} />
-        <div
-          role="rowgroup"
-          className={cx("table-body", isVirtual && "table-body--virtual")}
-          style={isVirtual ? { height: virtual.getTotalSize() } : undefined}
-        >
-          {indexes.map(index => {
-            const row = sorted[index];
-            if (row === undefined) return null;
-            const key = keyOf(row);
-            return (
-              <Row
-                key={key}
-                {...props}
-                row={row}
-                index={index}
-                template={template}
-                height={rowHeight}
-                isFocused={key === focused}
-                isVirtual={isVirtual}
-                onPoint={() => setFocused(key)}
-              />
+    <div className="table-box">
+      <div
+        ref={box}
+        className={cx("table", props.isFit && "table--fit")}
+        role="grid"
+        aria-label={label}
+        aria-rowcount={sorted.length + 1}
+        aria-activedescendant={at >= 0 ? `${label}-${at}` : undefined}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        onFocus={event => {
+          if (event.target === box.current && at < 0 && sorted.length > 0)
+            move(
+              Math.max(
+                0,
+                sorted.findIndex(row => keyOf(row) === props.selected),
+              ),
             );
-          })}
+        }}
+      >
+        <div style={{ minWidth: props.isFit ? 0 : leastWidth(columns) }}>
+          <Head columns={columns} template={template} sort={sort ?? null} onSort={props.onSort} />
+          <div
+            role="rowgroup"
+            className={cx("table-body", isVirtual && "table-body--virtual")}
+            style={isVirtual ? { height: virtual.getTotalSize() } : undefined}
+          >
+            {indexes.map(index => {
+              const row = sorted[index];
+              if (row === undefined) return null;
+              const key = keyOf(row);
+              return (
+                <Row
+                  key={key}
+                  {...props}
+                  row={row}
+                  index={index}
+                  template={template}
+                  height={rowHeight}
+                  isFocused={key === focused}
+                  isVirtual={isVirtual}
+                  onPoint={() => setFocused(key)}
+                />
+              );
+            })}
+          </div>
         </div>
       </div>
       {sorted.length === 0 && empty}
       {foot != null && <div className="table-foot">{foot}</div>}
     </div>
   );
+}
+
+/** The room that the columns need at least; below it the table scrolls sideways. */
+function leastWidth<T>(columns: readonly Column<T>[]): number {
+  const least = columns.map(column => Number(/(\d+)px/.exec(column.width)?.[1] ?? 60));
+  return least.reduce((sum, width) => sum + width, 12 * (columns.length - 1) + 32);
 }
 
 function stepOf(key: string, n: number): number | "first" | "last" | null {
@@ -210,7 +222,7 @@ function Head<T>({ columns, template, sort, onSort }: HeadProps<T>) {
                   ))}
               </button>
             ) : (
-              column.label
+              <span className={cx(column.isLabelHidden && "visually-hidden")}>{column.label}</span>
             )}
           </div>
         );

@@ -3,6 +3,7 @@
 import { Toast as Base } from "@base-ui/react/toast";
 import { CircleAlert, CircleCheck, X } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
+import { oneLine } from "../lib/untrusted";
 import { useText } from "../messages";
 import { Button } from "./Button";
 
@@ -19,8 +20,8 @@ export function useToast(): { done(options: ToastOptions): void; failed(options:
     const show = (type: "done" | "failed", { title, description, action }: ToastOptions) => {
       const id = add({
         type,
-        title,
-        description,
+        title: oneLine(title),
+        description: description === undefined ? undefined : oneLine(description, 400),
         priority: type === "failed" ? "high" : "low",
         // What can be undone, or went wrong, has to be read first.
         timeout: type === "failed" || action ? 12_000 : 5_000,

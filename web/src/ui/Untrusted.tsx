@@ -1,7 +1,7 @@
 // Text from servers and agents. It is shown as text only, with whatever could deceive a reader made visible.
 
 import { memo, useMemo, useState } from "react";
-import { fold, oneLine, pieces } from "../lib/untrusted";
+import { fold, lineOf, pieces } from "../lib/untrusted";
 import { useText } from "../messages";
 import { cx } from "./cx";
 
@@ -18,7 +18,7 @@ interface UntrustedProps {
 export const Untrusted = memo(function Untrusted({ text, isLine, length, lines, className }: UntrustedProps) {
   return isLine ? (
     <bdi className={cx("untrusted untrusted--line", className)}>
-      <Pieces text={oneLine(text, length ?? 300)} />
+      <Pieces text={lineOf(text, length ?? 300)} />
     </bdi>
   ) : (
     <Block

@@ -140,10 +140,10 @@ function Bar({ connection, onMenu, onSearch, ...account }: BarProps) {
       <span className="shell-menu">
         <IconButton label={t("shell.menu")} icon={<MenuIcon size={18} />} onClick={onMenu} />
       </span>
-      <button type="button" className="search-button" aria-label={t("shell.search")} onClick={onSearch}>
+      <button type="button" className="search-button" onClick={onSearch}>
         <Search size={15} aria-hidden />
         <span className="truncate">{t("shell.search")}</span>
-        <KeyHint keys={/mac/i.test(navigator.platform) ? "⌘K" : "Ctrl K"} />
+        <KeyHint isDecoration keys={/mac/i.test(navigator.platform) ? "⌘K" : "Ctrl K"} />
       </button>
       <span className="shell-bar-space" />
       <ConnectionStatus connection={connection} />

@@ -3,6 +3,7 @@ export const common = {
   "common.copy": "Copy",
   "common.copied": "Copied",
   "common.close": "Close",
+  "common.cancel": "Cancel",
   "common.dismiss": "Dismiss",
   "common.loading": "Loading",
   "common.retry": "Try again",

@@ -3,6 +3,7 @@ export const common = {
   "common.copy": "复制",
   "common.copied": "已复制",
   "common.close": "关闭",
+  "common.cancel": "取消",
   "common.dismiss": "知道了",
   "common.loading": "加载中",
   "common.retry": "重试",

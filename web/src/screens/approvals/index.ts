@@ -3,20 +3,13 @@
 import { type AnyRoute, createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { frameRoute } from "../root";
 
-/** What the address says besides the call. */
-export interface ApprovalsSearch {
-  view?: "past";
-}
-
 export const approvalsRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: "/approvals",
-  validateSearch: (search: Record<string, unknown>): ApprovalsSearch =>
-    search.view === "past" ? { view: "past" } : {},
-  component: lazyRouteComponent(() => import("./ApprovalsScreen"), "ApprovalsScreen"),
+  component: lazyRouteComponent(() => import("./Screen"), "ApprovalsScreen"),
 });
 
-/** The screen shows the chosen call beside the list. */
-export const approvalRoute = createRoute({ getParentRoute: () => approvalsRoute, path: "$id" });
+/** The screen shows the chosen one beside the list. */
+export const chosenRoute = createRoute({ getParentRoute: () => approvalsRoute, path: "$id" });
 
-export const routes: AnyRoute[] = [approvalsRoute.addChildren([approvalRoute])];
+export const routes: AnyRoute[] = [approvalsRoute.addChildren([chosenRoute])];

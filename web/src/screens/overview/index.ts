@@ -6,7 +6,7 @@ import { frameRoute } from "../root";
 export const overviewRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: "/",
-  component: lazyRouteComponent(() => import("./OverviewScreen"), "OverviewScreen"),
+  component: lazyRouteComponent(() => import("./Screen"), "OverviewScreen"),
 });
 
 export const routes: AnyRoute[] = [overviewRoute];
