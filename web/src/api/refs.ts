@@ -1,10 +1,7 @@
-// Resources that only say when something has changed; what they hold is asked for with an operation.
+// Resources that several screens watch only to hear that something has changed.
 
-import type { ResourceRef } from "./uri";
+import { resource } from "./uri";
 
-const at = (kind: string, uri: string) => ({ kind, uri }) as unknown as ResourceRef;
-
-export const RECENT_CALLS = at("recentCalls", "resource://calls/recent");
-export const ATTENTION = at("attention", "resource://attention/list");
-export const serverLog = (name: string) =>
-  at("serverLogs", `resource://servers/${name.replaceAll("/", "%2F")}/logs`);
+export const RECENT_CALLS = resource("recentCalls");
+export const ATTENTION = resource("attention");
+export const serverLog = (name: string) => resource("serverLogs", { id: name });

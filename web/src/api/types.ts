@@ -10,21 +10,33 @@ export interface Operations {
   servers_refresh: { request: RefreshRequest; response: Refreshed };
   servers_logs: { request: LogsRequest; response: LogLines };
   health_check_all: { request: NoArguments; response: HealthReport };
+  gateway_status: { request: NoArguments; response: GatewayStatus };
+  quotas_list: { request: NoArguments; response: QuotaList };
   config_reload: { request: ReloadRequest; response: ConfigChanges };
+  config_show: { request: NoArguments; response: ShownConfig };
   tools_list_catalog: { request: CatalogRequest; response: ToolCatalog };
   tools_get: { request: ToolRequest; response: ToolDetail };
   tools_call: { request: CallRequest; response: CallResponse };
+  attention_list: { request: NoArguments; response: Attention };
+  calls_list: { request: ListCallsRequest; response: CallPage };
+  calls_get: { request: CallRequest2; response: CallDetail };
+  clients_list: { request: NoArguments; response: ClientList };
   agents_decide_request: { request: DecideRequest; response: Decided };
   agents_approve_request: { request: ApproveRequest; response: Decided };
   agents_deny_request: { request: DenyRequest; response: Decided };
   approvals_list: { request: ListApprovalsRequest; response: ApprovalList };
   approvals_get: { request: ApprovalRequest; response: Approval };
   approvals_reveal: { request: RevealRequest; response: RevealedArgument };
+  approvals_context: { request: ApprovalRequest; response: ApprovalContext };
+  approvals_check_arguments: { request: CheckArgumentsRequest; response: CheckedArguments };
+  approvals_decide_many: { request: DecideManyRequest; response: DecidedMany };
+  approvals_forget_rule: { request: ApprovalRequest; response: PolicyVersion };
   pins_list: { request: ListPinsRequest; response: HeldPins };
   pins_accept: { request: AcceptPinRequest; response: PinDecision };
   pins_reject: { request: RejectPinRequest; response: PinDecision };
   pins_forget: { request: ForgetPinsRequest; response: ForgottenPins };
   pins_lock: { request: NoArguments; response: LockText };
+  pins_history: { request: PinHistoryRequest; response: PinHistory };
   agents_list: { request: NoArguments; response: AgentList };
   agents_get: { request: AgentRequest; response: Agent };
   agents_create: { request: CreateAgentRequest; response: Agent };
@@ -52,6 +64,7 @@ export interface Operations {
   policy_set_floor: { request: SetPolicyRequest; response: PolicyVersion };
   policy_show: { request: LevelRequest; response: ActivePolicy };
   policy_history: { request: LevelRequest; response: PolicyVersions };
+  policy_rollback: { request: RollbackRequest; response: PolicyVersion };
   policy_check: { request: CheckPolicyRequest; response: PolicyCheck };
   policy_test: { request: TestPolicyRequest; response: TestedPolicy };
   policy_why: { request: WhyRequest; response: Explanation };
@@ -67,6 +80,9 @@ export interface Operations {
   audit_verify: { request: NoArguments; response: AuditVerification };
   audit_purge: { request: AuditPurgeRequest; response: AuditPurged };
   audit_report: { request: AuditReportRequest; response: AuditCounts };
+  audit_prove: { request: ProveRequest; response: AuditProof };
+  audit_export: { request: ExportRequest; response: AuditExported };
+  calls_stats: { request: CallsStatsRequest; response: CallStatistics };
 }
 
 /** What is read from each kind of resource. */
@@ -94,6 +110,11 @@ export interface ResourceContents {
   agentProposals: ProposalList;
   proposal: PolicyVersion;
   recentAudit: AuditRecords;
+  recentCalls: CallPage;
+  attention: Attention;
+  clients: ClientList;
+  serverLogs: LogLines;
+  gateway: GatewayStatus;
 }
 
 /** The variables in the URI of each kind of resource. */
@@ -121,6 +142,11 @@ export interface ResourceVariables {
   agentProposals: { agent_id: string };
   proposal: { id: string };
   recentAudit: Record<string, never>;
+  recentCalls: Record<string, never>;
+  attention: Record<string, never>;
+  clients: Record<string, never>;
+  serverLogs: { id: string };
+  gateway: Record<string, never>;
 }
 
 /** What was aborted. */
@@ -374,6 +400,20 @@ export interface Approval {
   outcome: string | null;
 }
 
+/** What helps to decide about a call. */
+export interface ApprovalContext {
+  /** The approval */
+  approval: Approval;
+  /** The facts from its arguments; null if the arguments are no longer kept, or the tool is gone */
+  facts: CallFacts | null;
+  /** The last call of the same tool by the same agent that was made; null if there is none */
+  last_call: LastCall | null;
+  /** The newest decisions about calls of the same tool by the same agent, newest first: at most five */
+  similar: PastDecision[];
+  /** The rules that `remember` would save with an approval, for eight hours; none where that is not possible */
+  rules: PossibleRule[];
+}
+
 /** Approvals, newest first. */
 export interface ApprovalList {
   /** The approvals, newest first */
@@ -408,6 +448,42 @@ export interface ApproveRequest {
   preview?: boolean;
 }
 
+/** What needs a person. */
+export interface Attention {
+  /** The items, what is most urgent first: at most a hundred of each kind */
+  items: AttentionItem[];
+  /** The number of items of each kind that has any */
+  counts: AttentionCount[];
+  /** The steps after the first start, in their order */
+  first_steps: FirstStep[];
+}
+
+/** The number of items of a kind. */
+export interface AttentionCount {
+  /** The kind */
+  kind: "approval" | "pin" | "proposal" | "configuration" | "server" | "token" | "problem";
+  /** How many there are, listed or not */
+  n: number;
+}
+
+/** Something that needs a person. */
+export interface AttentionItem {
+  /** What it is about */
+  kind: "approval" | "pin" | "proposal" | "configuration" | "server" | "token" | "problem";
+  /** The id of what it is about; null if there is none */
+  id: string | null;
+  /** What it is, in a few words */
+  title: string;
+  /** Why it needs a person */
+  reason: string | null;
+  /** The agent it concerns */
+  agent: string | null;
+  /** Since when, in milliseconds since 1970, where that is known */
+  since_ms: number | null;
+  /** Until when something can be done, in milliseconds since 1970 */
+  until_ms: number | null;
+}
+
 /** The principal behind a record. */
 export interface AuditActor {
   /** The kind of principal, as `user` or `agent` */
@@ -438,6 +514,18 @@ export interface AuditCounts {
   counts: AuditCount[];
 }
 
+/** A page of exported records. The pages one after the other are the file. */
+export interface AuditExported {
+  /** The records in the format */
+  text: string;
+  /** The number of records on this page */
+  records: number;
+  /** The number of the last examined record; give it as `after` to continue */
+  last: number;
+  /** Whether there are records after it */
+  more: boolean;
+}
+
 /** A page of following records. */
 export interface AuditFollowed {
   /** The records, oldest first */
@@ -460,6 +548,22 @@ export interface AuditFound {
 
 /** A page of records: newest first, or with `after` oldest first. */
 export type AuditPage = AuditFound | AuditFollowed;
+
+/** A record, a signed checkpoint that covers it, and the hashes in between. It can be checked without the log. */
+export interface AuditProof {
+  /** The number of the record */
+  seq: number;
+  /** The exact text of the record */
+  record: string;
+  /** The hashes beside the path from the record to the root, in base64 */
+  path: string[];
+  /** The signed checkpoint */
+  checkpoint: string;
+  /** The public key that the checkpoint is signed with; whoever checks the proof should have it from elsewhere */
+  key: string;
+  /** How to check it */
+  how: string;
+}
 
 /** The records to remove. */
 export interface AuditPurgeRequest {
@@ -589,6 +693,102 @@ export interface AuditVerification {
   problems: string[];
 }
 
+/** A call of a tool, put together from its audit records. A call that was asked about is one, from the question to its end. */
+export interface Call {
+  /** Its id */
+  id: string;
+  /** The number of its first audit record */
+  seq: number;
+  /** When it was received, in milliseconds since 1970 */
+  at_ms: number;
+  /** Who called, and for which agent */
+  caller: Caller;
+  /** The server */
+  server: string | null;
+  /** The canonical id of the tool */
+  tool: string;
+  /** What was decided, and why */
+  decided: CallDecision;
+  /** `running`, `waiting` for a person, `approved` and not made yet, `denied`, or how it ended, as `completed` */
+  outcome: string;
+  /** How long the server took, in milliseconds */
+  duration_ms: number | null;
+  /** The approval that was asked for, ap_… */
+  approval: string | null;
+}
+
+/** What a call was answered. */
+export interface CallAnswer {
+  /** The outcome in one word */
+  outcome: string;
+  /** The length of the result in bytes */
+  bytes: number | null;
+  /** The beginning of its first text, if that is recorded */
+  summary: string | null;
+}
+
+/** What was decided about a call, and why. */
+export interface CallDecision {
+  /** The decision */
+  decision: "allow" | "ask" | "deny_continue" | "deny_abort" | null;
+  /** The gate that decided */
+  gate: string | null;
+  /** The rule, clause or program that decided */
+  rule: string | null;
+  /** The reason */
+  reason: string | null;
+}
+
+/** Everything that is known of a call. */
+export interface CallDetail {
+  /** Its id */
+  id: string;
+  /** The number of its first audit record */
+  seq: number;
+  /** When it was received, in milliseconds since 1970 */
+  at_ms: number;
+  /** Who called, and for which agent */
+  caller: Caller;
+  /** The server */
+  server: string | null;
+  /** The canonical id of the tool */
+  tool: string;
+  /** What was decided, and why */
+  decided: CallDecision;
+  /** `running`, `waiting` for a person, `approved` and not made yet, `denied`, or how it ended, as `completed` */
+  outcome: string;
+  /** How long the server took, in milliseconds */
+  duration_ms: number | null;
+  /** The approval that was asked for, ap_… */
+  approval: string | null;
+  /** What was sent, as recorded */
+  request: CallSent;
+  /** What was answered, as recorded; null if nothing was yet */
+  answer: CallAnswer | null;
+  /** The verdicts of all gates, in their order */
+  gates: CallGate[];
+  /** What happened, oldest first */
+  events: CallEvent[];
+  /** The approval as it is now; null if nobody was asked, or it is no longer kept */
+  approval_record: Approval | null;
+}
+
+/** Something that happened to a call. */
+export interface CallEvent {
+  /** The number of its audit record */
+  seq: number;
+  /** When, in milliseconds since 1970 */
+  at_ms: number;
+  /** The kind of record, as `tool_invocation_start` */
+  kind: string;
+  /** The principal that did it */
+  by: string;
+  /** What came of it, in one word */
+  what: string;
+  /** The reason that was given */
+  reason: string | null;
+}
+
 /** Facts from the arguments of a call and the history of its agent. */
 export interface CallFacts {
   /** Paths in the arguments */
@@ -611,6 +811,48 @@ export interface CallFacts {
   calls_last_minute: number;
 }
 
+/** The verdict of a gate on a call. */
+export interface CallGate {
+  /** The gate */
+  gate: string;
+  /** Its outcome */
+  outcome: "pass" | "ask" | "deny";
+  /** Its reason */
+  reason: string | null;
+  /** The rule, clause or program that decided */
+  by: string | null;
+  /** The rule or profile that answered in the place of a person */
+  answered_by: string | null;
+}
+
+/** How some calls went. */
+export interface CallNumbers {
+  /** Calls that were made */
+  calls: number;
+  /** Those of them in which the tool or the server failed */
+  errors: number;
+  /** Calls that were denied */
+  denials: number;
+  /** Half of the calls took at most so long, in milliseconds; null without calls */
+  p50_ms: number | null;
+  /** 95 percent of the calls took at most so long, in milliseconds; null without calls */
+  p95_ms: number | null;
+  /** 99 percent of the calls took at most so long, in milliseconds; null without calls */
+  p99_ms: number | null;
+}
+
+/** A page of calls. */
+export interface CallPage {
+  /** The calls, newest first; with `after`, those that began or changed since then, oldest first */
+  calls: Call[];
+  /** The value of `before` for the next page; null at the end */
+  next: number | null;
+  /** The value of `after` that continues with what comes later */
+  position: number;
+  /** Whether there is more after `position` already */
+  more: boolean;
+}
+
 /** The tool to call, and the agent to call it as. */
 export interface CallRequest {
   /** The agent whose gates apply to the call */
@@ -621,26 +863,158 @@ export interface CallRequest {
   arguments?: Record<string, unknown>;
 }
 
+/** A call, by id. */
+export interface CallRequest2 {
+  /** The id of the call, or of its approval, ap_… */
+  id: string;
+}
+
 /** The result of a call. Its members depend on the outcome. */
 export interface CallResponse {
   /** The outcome of the call */
   outcome: "completed" | "tool_error" | "waiting" | "denied" | "expired" | "failed";
+  /** Whether the tool answered and did what it was asked to */
+  success: boolean;
+  /** The structured content of the answer, or its text; null if the tool did not answer */
+  payload: unknown;
+  /** The answer as text: text parts as they are, each image, audio, blob and resource in one line with type and size */
+  text: string;
+  /** The id of the call in the audit log */
+  invocation_id?: string;
+  /** The canonical id of the tool, as `mcp:server:tool` */
+  tool_id?: string;
+  /** The side effects of the tool, as `fs.write` */
+  declared_side_effects?: string[];
+  /** When the call arrived, in milliseconds since 1970 */
+  started_at_ms: number;
+  /** When it was answered, in milliseconds since 1970 */
+  completed_at_ms: number;
+  /** How long it took, with all gates, in milliseconds */
+  duration_ms: number;
   /** The pending approval, ap_… */
   approval?: string;
   /** Why approval is needed */
   reasons?: string[];
   /** When the approval expires */
   expires?: string;
+  /** How to go on, if nothing was done yet */
+  hint?: string;
   /** Why there is no result */
   message?: string;
   /** The error, with its `code` and `hint`; the server's own if it answered with one */
   error?: Record<string, unknown>;
-  /** The tool's answer: a result of MCP's `tools/call`, with `content` */
+  /** The tool's answer as it is: a result of MCP's `tools/call`, with `content` */
   result?: Record<string, unknown>;
   /** The agent as which it was called */
   agent: string;
   /** The tool, as the request names it */
   tool: string;
+}
+
+/** What a call sent, with secrets redacted. */
+export interface CallSent {
+  /** The arguments; text if they were shortened */
+  arguments: unknown;
+  /** What else it sent, as `params` and `_meta`; null if nothing */
+  other_params: unknown;
+  /** Whether `arguments` are all that was sent, so that the call can be repeated */
+  is_whole: boolean;
+  /** The risk level of the tool at that time */
+  risk: string | null;
+  /** The side effects of the tool at that time */
+  side_effects: string[];
+  /** The hash of the tool's definition at that time */
+  definition: string | null;
+  /** The mode of the agent */
+  mode: string | null;
+  /** The revision of the policies that decided */
+  revision: number | null;
+}
+
+/** How the calls of a period went. */
+export interface CallStatistics {
+  /** The beginning of the period, in milliseconds since 1970: that of a step */
+  since_ms: number;
+  /** The end of the period, in milliseconds since 1970 */
+  until_ms: number;
+  /** The length of a step of the series, in milliseconds */
+  step_ms: number;
+  /** All calls of the period */
+  total: CallNumbers;
+  /** The calls by what was asked for, the most frequent first */
+  rows: CallsOf[];
+  /** How many more rows there are */
+  more: number;
+  /** The calls by time, every step of the period */
+  series: CallsAt[];
+}
+
+/** Who called. */
+export interface Caller {
+  /** The agent */
+  agent: string | null;
+  /** The owner of the agent */
+  owner: string | null;
+  /** The person who tried the call as the agent, if one did */
+  person: string | null;
+  /** The session of the client, as records name it */
+  session: string | null;
+}
+
+/** The calls of one step. */
+export interface CallsAt {
+  /** The beginning of the step, in milliseconds since 1970 */
+  at_ms: number;
+  /** Calls that were made */
+  calls: number;
+  /** Those of them in which the tool or the server failed */
+  errors: number;
+  /** Calls that were denied */
+  denials: number;
+  /** Half of the calls took at most so long, in milliseconds; null without calls */
+  p50_ms: number | null;
+  /** 95 percent of the calls took at most so long, in milliseconds; null without calls */
+  p95_ms: number | null;
+  /** 99 percent of the calls took at most so long, in milliseconds; null without calls */
+  p99_ms: number | null;
+}
+
+/** The calls of one tool, server or agent. */
+export interface CallsOf {
+  /** The canonical id of the tool, or the name of the server or agent; empty for what has none */
+  name: string;
+  /** Calls that were made */
+  calls: number;
+  /** Those of them in which the tool or the server failed */
+  errors: number;
+  /** Calls that were denied */
+  denials: number;
+  /** Half of the calls took at most so long, in milliseconds; null without calls */
+  p50_ms: number | null;
+  /** 95 percent of the calls took at most so long, in milliseconds; null without calls */
+  p95_ms: number | null;
+  /** 99 percent of the calls took at most so long, in milliseconds; null without calls */
+  p99_ms: number | null;
+}
+
+/** The calls to count. */
+export interface CallsStatsRequest {
+  /** At or after this moment, in milliseconds since 1970 [default: a day ago, with `step` minute an hour ago] */
+  since_ms?: number;
+  /** Before this moment, in milliseconds since 1970 [default: now] */
+  until_ms?: number;
+  /** What the rows are [default: tool] */
+  by?: "tool" | "server" | "agent";
+  /** Only calls of this agent */
+  agent?: string;
+  /** Only calls of tools of this server */
+  server?: string;
+  /** Only calls of the tool with this canonical id */
+  tool?: string;
+  /** The length of a step of the series; minutes are known of the last hour only, since the gateway started [default: as the period needs] */
+  step?: "minute" | "ten_minutes" | "hour" | "day";
+  /** The maximum number of rows [default: 50] */
+  limit?: number;
 }
 
 /** Filters for tools. Empty filters match everything. */
@@ -651,6 +1025,8 @@ export interface CatalogRequest {
   source_types?: ("mcp" | "extension" | "builtin")[];
   /** Only tools of these risks */
   risk_levels?: ("low" | "medium" | "high" | "critical")[];
+  /** Only tools of this risk or a lower one */
+  risk_level_max?: "low" | "medium" | "high" | "critical";
   /** Only tools with one of these side effects, as `fs.write` */
   side_effect_tags?: string[];
 }
@@ -671,6 +1047,16 @@ export interface ChangedSecret {
   waiting: ConfigDifference[];
 }
 
+/** The arguments to check. */
+export interface CheckArgumentsRequest {
+  /** The approval, ap_… */
+  id: string;
+  /** The arguments */
+  arguments?: Record<string, unknown>;
+  /** The same as JSON text, in which numbers stay as they are written */
+  arguments_json?: string;
+}
+
 /** A policy to check, or a call to explain. */
 export interface CheckOwnRequest {
   /** A policy, as TOML */
@@ -689,8 +1075,74 @@ export interface CheckPolicyRequest {
   level?: "floor" | "global" | "agent";
 }
 
+/** Whether a call could be made with other arguments. */
+export interface CheckedArguments {
+  /** Whether they fit the tool's schema */
+  ok: boolean;
+  /** What is wrong with them */
+  complaint: string | null;
+  /** What the gates would decide about the call with them; null if they do not fit */
+  decision: "allow" | "ask" | "deny_continue" | "deny_abort" | null;
+  /** Why it would not simply be allowed */
+  reason: string | null;
+  /** The verdicts of all gates, in their order */
+  gates: GateVerdict[];
+  /** The facts from them */
+  facts: CallFacts | null;
+}
+
 /** The check of the policy, or the decision about the call. */
 export type CheckedOwn = PolicyCheck | Explanation;
+
+/** A client that is connected. One that speaks the modern era counts as connected until five minutes after its last request. */
+export interface Client {
+  /** Its id while the gateway runs */
+  id: number;
+  /** The program, as it says itself */
+  program: ClientProgram;
+  /** The kind of its token */
+  kind: "human" | "agent" | "session" | "service";
+  /** The user: of an agent, its owner */
+  user: string;
+  /** The agent; null for a person */
+  agent: string | null;
+  /** The protocol era: legacy or modern */
+  era: string;
+  /** How it reaches the gateway: http or stdio */
+  transport: string;
+  /** Its session, as records name it; null in the modern era */
+  session: string | null;
+  /** When it was first seen, in milliseconds since 1970 */
+  since_ms: number;
+  /** When its last request came, in milliseconds since 1970 */
+  last_request_ms: number;
+  /** The number of its requests */
+  requests: number;
+  /** The number of its requests under way */
+  in_flight: number;
+  /** The number of its streams for notifications */
+  streams: number;
+  /** The number of resources that it watches */
+  subscriptions: number;
+}
+
+/** Clients, those that came first before others. */
+export interface ClientList {
+  /** The clients */
+  clients: Client[];
+  /** The number of these clients */
+  count: number;
+}
+
+/** A program, as it says itself. */
+export interface ClientProgram {
+  /** Its name */
+  name: string | null;
+  /** Its title for people */
+  title: string | null;
+  /** Its version */
+  version: string | null;
+}
 
 /** A problem of a policy. */
 export interface Complaint {
@@ -770,6 +1222,16 @@ export interface CreatedToken {
   token: string;
   /** What is kept of it */
   details: Token;
+}
+
+/** Calls to decide about. */
+export interface DecideManyRequest {
+  /** The approvals, ap_…: at most 500 */
+  ids: string[];
+  /** The decision about each */
+  decision: "approve" | "deny_continue" | "deny_abort";
+  /** The reason, for the agents and the history */
+  reason?: string;
 }
 
 /** A decision about a pending call. */
@@ -855,6 +1317,16 @@ export interface DecidedApproval {
   outcome: string | null;
   /** Why the call may still not be made */
   warning?: string;
+}
+
+/** What became of each call. Each decision stands for itself: one that fails changes nothing about the others. */
+export interface DecidedMany {
+  /** One for each id, in the order of the request */
+  results: ManyResult[];
+  /** How many were decided */
+  decided: number;
+  /** How many were not */
+  failed: number;
 }
 
 /** A tool as the gates see it. */
@@ -949,6 +1421,38 @@ export interface Explanation {
   facts: CallFacts;
 }
 
+/** The records to export. */
+export interface ExportRequest {
+  /** The format [default: jsonl] */
+  format?: "jsonl" | "csv";
+  /** At or after this moment, in milliseconds since 1970 */
+  since_ms?: number;
+  /** Before this moment, in milliseconds since 1970 */
+  until_ms?: number;
+  /** Only these kinds of records */
+  kinds?: ("tool_invocation_start" | "tool_invocation_end" | "policy_decision" | "policy_violation" | "approval_requested" | "approval_resolved" | "policy_changed" | "proposal_created" | "proposal_resolved" | "server_changed" | "config_reloaded" | "token_changed" | "auth_failed" | "tool_definition_changed" | "quota_warning" | "quota_exceeded" | "audit_purged" | "audit_opened" | "administrative_change" | "request_start" | "request_end" | "argument_revealed" | "state_snapshot" | "agent_changed" | "user_changed" | "pin_changed" | "question_answered" | "secret_changed")[];
+  /** The agent */
+  agent?: string;
+  /** The server */
+  server?: string;
+  /** The canonical id of the tool; `*` matches any characters */
+  tool?: string;
+  /** A text that occurs in the record */
+  text?: string;
+  /** `last` of the previous page, to continue [default: from the beginning] */
+  after?: number;
+}
+
+/** A step after the first start. */
+export interface FirstStep {
+  /** `server_added`, `client_connected`, `call_seen` or `decision_made` */
+  step: string;
+  /** Whether it was done */
+  done: boolean;
+  /** How to do it */
+  hint: string;
+}
+
 /** A call that would be decided differently. */
 export interface Flip {
   /** The number of its record */
@@ -1037,6 +1541,46 @@ export interface GateVerdict {
   answered_by: string | null;
 }
 
+/** What a gateway keeps on its disk. */
+export interface GatewayData {
+  /** The data directory */
+  directory: string;
+  /** The size of the database, in bytes */
+  database_bytes: number;
+  /** The name of this gateway in the audit log */
+  node: string;
+  /** The size of the audit log, in bytes */
+  audit_bytes: number;
+  /** The number of its segments */
+  audit_segments: number;
+  /** The number of the last record */
+  audit_position: number;
+  /** Why the audit log cannot be written, if so */
+  audit_error: string | null;
+}
+
+/** How the gateway itself is. */
+export interface GatewayStatus {
+  /** The version of Octroi */
+  version: string;
+  /** When it was started, in milliseconds since 1970 */
+  started_at_ms: number;
+  /** How long it has been running, in seconds */
+  uptime_seconds: number;
+  /** Where people reach it, once it listens */
+  address: string | null;
+  /** What is on its disk; null if nothing is kept */
+  data: GatewayData | null;
+  /** The clients that are connected */
+  clients: number;
+  /** The servers that are configured */
+  servers: number;
+  /** Those of them that are running */
+  servers_running: number;
+  /** Everything that is known to be wrong */
+  problems: string[];
+}
+
 /** The health of all servers. */
 export interface HealthReport {
   /** All servers, by name */
@@ -1101,6 +1645,16 @@ export interface InviteUserRequest {
   expires_in_seconds?: number;
 }
 
+/** A call that was made earlier. */
+export interface LastCall {
+  /** Its id */
+  id: string;
+  /** When it was made, in milliseconds since 1970 */
+  at_ms: number;
+  /** Its arguments as recorded, with secrets redacted; text if they were shortened */
+  arguments: unknown;
+}
+
 /** A level, and for the level `agent` the agent. */
 export interface LevelRequest {
   /** The level */
@@ -1127,6 +1681,32 @@ export interface ListApprovalsRequest {
   part?: "pending" | "history" | "all";
   /** The maximum number [default: 100] */
   limit?: number;
+}
+
+/** The calls to list. */
+export interface ListCallsRequest {
+  /** At or after this moment, in milliseconds since 1970 */
+  since_ms?: number;
+  /** Before this moment, in milliseconds since 1970 */
+  until_ms?: number;
+  /** The agent */
+  agent?: string;
+  /** The server */
+  server?: string;
+  /** The canonical id of the tool; `*` matches any characters */
+  tool?: string;
+  /** The session, as records name it */
+  session?: string;
+  /** The decision */
+  decision?: "allow" | "ask" | "deny_continue" | "deny_abort";
+  /** The outcome, as calls have it; `failure` for all but `completed`, `running`, `waiting` and `approved` */
+  outcome?: string;
+  /** The maximum number, up to 500 [default: 50] */
+  limit?: number;
+  /** `next` of the previous page, to continue; not with `after` */
+  before?: number;
+  /** `position` of an earlier page: what began or changed since then */
+  after?: number;
 }
 
 /** The definitions to list. */
@@ -1191,6 +1771,26 @@ export interface LogsRequest {
   from?: number;
 }
 
+/** Why one of several decisions failed. */
+export interface ManyError {
+  /** The code of the error */
+  code: string;
+  /** The error for people */
+  message: string;
+  /** How to go on */
+  hint: string;
+}
+
+/** What became of one of several calls. */
+export interface ManyResult {
+  /** The approval, ap_… */
+  id: string;
+  /** The approval after the decision; null if it failed */
+  decided: DecidedApproval | null;
+  /** Why it failed */
+  error: ManyError | null;
+}
+
 /** A value of the arguments or other params that is not shown until somebody asks for it. */
 export interface MaskedArgument {
   /** Where it is: a JSON pointer, after `other_params` for those; `#3` is the fourth member, if its name cannot be shown */
@@ -1204,6 +1804,16 @@ export interface MaskedArgument {
 /** The request of an operation that takes no arguments. */
 export type NoArguments = Record<string, never>;
 
+/** The tool to call. */
+export interface OwnCallRequest {
+  /** The agent; no other than the one whose token it is [default: that one] */
+  agent?: string;
+  /** The tool: its canonical id, `server.tool`, or the name that clients call it by */
+  tool: string;
+  /** The arguments of the call [default: none] */
+  arguments?: Record<string, unknown>;
+}
+
 /** The past approvals of an agent. */
 export interface PastApprovals {
   /** The agent */
@@ -1214,6 +1824,22 @@ export interface PastApprovals {
   pending: Approval[];
   /** The number of those that are decided or over */
   count: number;
+}
+
+/** A decision about an earlier call. */
+export interface PastDecision {
+  /** The approval, ap_… */
+  id: string;
+  /** Its state */
+  state: "pending" | "approved" | "denied_continue" | "denied_abort" | "expired" | "cancelled" | "orphaned" | "claimed" | "done";
+  /** Who decided */
+  by: string | null;
+  /** When */
+  at: string | null;
+  /** The reason they gave */
+  reason: string | null;
+  /** Whether its arguments were exactly the same */
+  same_arguments: boolean;
 }
 
 /** The decision about a definition. */
@@ -1230,6 +1856,42 @@ export interface PinDecision {
   accepted: boolean;
   /** Whether it can be used now; a lock file can still forbid it */
   in_use: boolean;
+}
+
+/** How a definition changed over time. */
+export interface PinHistory {
+  /** The versions, newest first: the quarantined one, the accepted one, and those that were accepted before */
+  versions: PinVersion[];
+}
+
+/** A definition, by name. */
+export interface PinHistoryRequest {
+  /** Its server */
+  server: string;
+  /** Its kind [default: tool] */
+  kind?: "server" | "tool" | "prompt" | "resource" | "template";
+  /** The server's name for it; omitted for a server's own instructions */
+  name?: string;
+}
+
+/** A definition at one time. */
+export interface PinVersion {
+  /** The hash of the definition */
+  hash: string;
+  /** `quarantined`, `rejected`, `accepted` or `replaced` */
+  state: string;
+  /** When it was accepted; null for one that was not */
+  accepted_at: string | null;
+  /** Who accepted it, or rejected it */
+  by: string | null;
+  /** When another one took its place */
+  ended_at: string | null;
+  /** The differences from the version before it */
+  changes: DefinitionChange[];
+  /** The same as a unified diff of their texts; empty for the first version */
+  diff: string;
+  /** The definition itself; a string if it is not JSON */
+  definition: unknown;
 }
 
 /** The result of checking a policy. */
@@ -1314,6 +1976,16 @@ export interface PolicyVersion {
 export interface PolicyVersions {
   /** The policies, newest first */
   versions: PolicyVersion[];
+  /** For each of them, its difference from the one before it as a unified diff */
+  diffs: string[];
+}
+
+/** A rule that a decision could save. */
+export interface PossibleRule {
+  /** `exact` for exactly these arguments, `tool` for any */
+  remember: string;
+  /** The rule, as it would be in the policy */
+  rule: string;
 }
 
 /** Proposals of agents. */
@@ -1342,6 +2014,46 @@ export interface ProposeRequest {
   source: string;
   /** The reason, for the person who decides */
   rationale: string;
+}
+
+/** The record to prove. */
+export interface ProveRequest {
+  /** The number of the record */
+  seq: number;
+}
+
+/** A quota and its use. */
+export interface Quota {
+  /** Its name */
+  name: string;
+  /** The calls it is about: patterns of `token`, `agent`, `server` and `tool`, as `agent = "coder"` */
+  of: string[];
+  /** The limit of calls within a minute */
+  calls_per_minute: number | null;
+  /** The limit of calls at the same time */
+  max_in_flight: number | null;
+  /** The limit of one call's duration, in milliseconds */
+  max_runtime_ms: number | null;
+  /** Whether each token, agent, server or tool is counted separately */
+  each: boolean;
+  /** Its counters that are in use, the fullest first: at most a hundred */
+  counters: QuotaCounter[];
+}
+
+/** How much of a quota is used. */
+export interface QuotaCounter {
+  /** What is counted, as agent and tool; empty if everything is counted together */
+  of: string[];
+  /** The calls within the last minute */
+  calls_last_minute: number;
+  /** The calls under way */
+  in_flight: number;
+}
+
+/** All quotas. */
+export interface QuotaList {
+  /** The quotas, in the order of the configuration */
+  quotas: Quota[];
 }
 
 /** The servers to refresh. */
@@ -1453,6 +2165,18 @@ export interface RevealedArgument {
   name: string | null;
   /** The whole value as JSON text */
   value: string;
+}
+
+/** An earlier version of a level. */
+export interface RollbackRequest {
+  /** The level */
+  level: "floor" | "global" | "agent";
+  /** The agent, for the level `agent` */
+  agent_id?: string;
+  /** The version to activate again */
+  version: number;
+  /** The version to be replaced [default: the active one] */
+  expected_version?: number;
 }
 
 /** The token to replace. */
@@ -1665,6 +2389,12 @@ export interface SetSecretRequest {
   value: string;
   /** The user it belongs to; the gateway if omitted */
   user?: string;
+}
+
+/** The configuration in effect. */
+export interface ShownConfig {
+  /** Every section, with each setting's value and where it comes from; secrets are masked */
+  configuration: unknown;
 }
 
 /** A one-time code. It is shown once. */

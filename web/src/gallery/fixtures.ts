@@ -1,5 +1,6 @@
 // What the gallery shows: ordinary things, and what a hostile server would send.
 
+import type { OwnedServer, OwnedServerDetail, ServerHistory, Template } from "@/api/servers";
 import type {
   Agent,
   Approval,
@@ -11,10 +12,6 @@ import type {
   CallStatistics,
   HeldPin,
   PinHistory,
-  ServerDetail,
-  ServerHistory,
-  ServerStatus,
-  Template,
   ToolDetail,
   ToolSummary,
 } from "@/api/types";
@@ -196,6 +193,7 @@ export const call: CallDetail = {
   },
   request: {
     arguments: { sql: "DELETE FROM users WHERE id = 7", database: "prod", note: HOSTILE.hidden },
+    other_params: null,
     is_whole: true,
     risk: "critical",
     side_effects: ["db.write"],
@@ -261,7 +259,7 @@ const LIFECYCLE = [
   "stopped",
 ] as const;
 
-export const servers: ServerStatus[] = Array.from({ length: 14 }, (_, i) => ({
+export const servers = Array.from({ length: 14 }, (_, i) => ({
   id: `srv_${i}`,
   name: ["github", "files", "postgres", "shell", "linear", "slack", "notion", "evil"][i] ?? `server-${i}`,
   transport: i % 3 === 0 ? "http" : "stdio",
@@ -280,10 +278,10 @@ export const servers: ServerStatus[] = Array.from({ length: 14 }, (_, i) => ({
   managed_by: i % 2 === 0 ? "db" : "file",
   enabled: i % 9 !== 4,
   ...(i % 9 === 5 && { error: `the program ended: exit status 1 ${HOSTILE.control}` }),
-}));
+})) as unknown as OwnedServer[];
 
-export const server: ServerDetail = {
-  ...(servers[0] as ServerStatus),
+export const server = {
+  ...(servers[0] as OwnedServer),
   description: `Repositories, issues and pull requests. ${HOSTILE.markup}`,
   quarantined: 2,
   error: "the last list of tools took longer than 10 s",
@@ -300,26 +298,21 @@ export const server: ServerDetail = {
     latency_ms: i === 7 ? null : 40 + Math.round(30 * Math.sin(i / 4)) + ((i * 17) % 23),
     error: i === 7 ? "connection refused" : null,
   })),
-};
+} as unknown as OwnedServerDetail;
 
 export const serverHistory: ServerHistory = {
-  id: "srv_0",
   revisions: [
     {
       revision: 2,
       change: "updated",
-      name: "github",
       entry: { url: "https://api.githubcopilot.com/mcp/", timeout: "30s" },
-      changed: ["timeout"],
       at: ago(500),
       by: "ana",
     },
     {
       revision: 1,
       change: "added",
-      name: "github",
       entry: { url: "https://api.githubcopilot.com/mcp/" },
-      changed: [],
       at: ago(86_400),
       by: "ana",
     },
@@ -595,4 +588,4 @@ export const templates: Template[] = [
     },
     { ...field, name: "roots", label: "Directories", kind: "paths", binding: "argument", binds_to: null },
   ],
-}));
+})) as unknown as Template[];

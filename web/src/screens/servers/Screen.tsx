@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { serverLog } from "@/api/refs";
-import type { ServerStatus } from "@/api/types";
+import { type OwnedServer, type OwnedServerDetail, useServerOperation, useServerQuery } from "@/api/servers";
 import { resource } from "@/api/uri";
 import { urls } from "@/lib/urls";
 import { useGateway, useOperation, usePerson, useQueryOperation, useResource } from "@/mcp/hooks";
@@ -59,7 +59,7 @@ function ServerTable() {
             onFilter={filters.set}
             onOpen={name => navigate(urls.server(name))}
             onAdd={() => filters.set({ add: "1" })}
-            onToggle={(server: ServerStatus, enabled) =>
+            onToggle={(server: OwnedServer, enabled) =>
               toggle.mutate(
                 { name: server.name, enabled },
                 {
@@ -85,7 +85,7 @@ function AddServer({ onClose }: { onClose(): void }) {
   const gateway = useGateway();
   const person = usePerson();
   const { navigate } = useLocation();
-  const templates = useQueryOperation("templates_list", {});
+  const templates = useServerQuery("templates_list", {});
   const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: null });
   const add = async ({ name, scope, entry, secrets }: NewServer) => {
     setState({ isBusy: true, error: null });
@@ -128,7 +128,8 @@ function ServerScreen({ name }: { name: string }) {
   const tab: ServerTab = SERVER_TABS.find(one => one === given) ?? "overview";
   const changesWith = [SERVERS, resource("server", { id: name })];
   const server = useQueryOperation("servers_get", { name }, { changesWith });
-  const isStored = server.data?.managed_by === "db";
+  const owned: OwnedServerDetail | undefined = server.data;
+  const isStored = owned?.managed_by === "db";
   const tools = useQueryOperation(
     "tools_list_catalog",
     { servers: [name] },
@@ -139,7 +140,7 @@ function ServerScreen({ name }: { name: string }) {
     { name, lines: 500 },
     { changesWith: [serverLog(name)], enabled: tab === "logs" },
   );
-  const history = useQueryOperation(
+  const history = useServerQuery(
     "servers_history",
     { name },
     { changesWith, enabled: tab === "configuration" && isStored },
@@ -147,9 +148,9 @@ function ServerScreen({ name }: { name: string }) {
   const test = useOperation("servers_test");
   const restart = useOperation("servers_restart");
   const toggle = useOperation("servers_toggle");
-  const update = useOperation("servers_update");
-  const remove = useOperation("servers_delete");
-  const rollback = useOperation("servers_rollback");
+  const update = useServerOperation("servers_update");
+  const remove = useServerOperation("servers_delete");
+  const rollback = useServerOperation("servers_rollback");
   const onError = report.failed;
   return (
     <Loaded query={server}>
@@ -171,7 +172,7 @@ function ServerScreen({ name }: { name: string }) {
           onRestart={() => restart.mutate({ name }, { onError })}
           onToggle={enabled => toggle.mutate({ name, enabled }, { onError })}
           onEdit={
-            isStored && (isAdmin || data.scope === "user")
+            isStored && (isAdmin || owned?.scope === "user")
               ? entry =>
                   update.mutate(
                     { name, entry },
@@ -186,7 +187,7 @@ function ServerScreen({ name }: { name: string }) {
             )
           }
           onDelete={
-            isStored && (isAdmin || data.scope === "user")
+            isStored && (isAdmin || owned?.scope === "user")
               ? () =>
                   remove.mutate(
                     { name },
