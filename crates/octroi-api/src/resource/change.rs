@@ -45,7 +45,7 @@ pub enum Topic {
 
 impl Topic {
     /// All topics.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Servers,
         Self::Templates,
         Self::Tools,

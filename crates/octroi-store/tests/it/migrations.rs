@@ -10,7 +10,7 @@ use octroi_store::{AuditFilter, AuditRecord, ContentHash, Store};
 use crate::support::{approval, catalogue, connect, definition, describe, fill, key, run_sql, test_key};
 
 /// The migrations to the newest version.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 25] = [
     "servers",
     "catalogues",
     "health",
@@ -34,6 +34,8 @@ const NAMES: [&str; 22] = [
     "secrets",
     "audit_calls",
     "server_entries",
+    "agent_presets",
+    "browser_sessions",
 ];
 
 const FIRST: &str = include_str!("../../migrations/sqlite/0001_servers.sql");

@@ -112,6 +112,7 @@ impl Reloader {
             is_rest_enabled: settings.rest.is_enabled,
         };
         self.access(gateway).replace(&rules);
+        let may_members_run_commands = settings.members.allow_host_commands;
         gateway.offers().set_members(settings.members);
         gateway.offers().set_catalogues(catalogues.templates, catalogues.presets);
         let mut watched = watched;
@@ -141,7 +142,7 @@ impl Reloader {
         gateway.stored_servers().configure(EntrySettings {
             directory: Some(config::server_directories(&self.sources.data)),
             health_interval: settings.mcp.health_check_interval,
-            may_members_run_commands: false,
+            may_members_run_commands,
             grace: self.grace,
         });
         let changes = gateway.servers().apply(settings.servers, settings.mcp.enabled, &agreed);

@@ -104,6 +104,7 @@ async fn closing_a_session_ends_its_tokens_and_old_ones_are_forgotten() {
             last_used_at_ms: None,
             revoked: None,
             replaced_by: None,
+            browser: None,
         };
         store.save_tokens(&[token(1, "s1"), token(2, "s2")]).await.unwrap();
         for number in 1..=4 {
