@@ -5,6 +5,7 @@ mod approvals;
 mod audit;
 mod choices;
 mod entries;
+mod calls;
 mod pins;
 mod policies;
 mod secrets;
