@@ -3,9 +3,9 @@
 mod agents;
 mod approvals;
 mod audit;
+mod calls;
 mod choices;
 mod entries;
-mod calls;
 mod pins;
 mod policies;
 mod secrets;
