@@ -29,7 +29,7 @@ pub(super) static OF_SERVERS: [(Code, [&str; 2]); 4] = [
 ];
 
 /// In the order of the table of errors.
-pub(super) static TEXTS: [Row; 55] = [
+pub(super) static TEXTS: [Row; 58] = [
     row(
         Code::PolicyDenied,
         ["Denied by policy", "策略拒绝"],
@@ -315,5 +315,23 @@ pub(super) static TEXTS: [Row; 55] = [
         ["Method not allowed", "不允许的方法"],
         "该路径只支持其他方法",
         "使用 `Allow` 头中列出的方法之一",
+    ),
+    row(
+        Code::ServerNameExists,
+        ["Name taken", "名称已存在"],
+        "已有同名的服务器：属于所有者，或由所有人共享",
+        "换一个名称；`octroi list` 显示所有服务器",
+    ),
+    row(
+        Code::ServerInUse,
+        ["Server in use", "服务器正在使用"],
+        "会话或智能体正在使用该服务器，因此未删除",
+        "`octroi remove NAME --force` 将其从它们中移除",
+    ),
+    row(
+        Code::ProtectedField,
+        ["Protected field", "受保护的字段"],
+        "请求设置了不能设置的内容：id、所有者或范围",
+        "去掉该字段",
     ),
 ];

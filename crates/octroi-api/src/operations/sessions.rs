@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
+use crate::route::Route;
 
 /// In listing order.
 pub static OPERATIONS: &[OperationEntry] = &[
@@ -212,6 +213,7 @@ impl Operation for SessionsGetMcpConfig {
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[ErrorCode::NotFound];
+    const REST: &'static [Route] = &[Route::get("/api/sessions/{id}/mcp-config").id("session_id")];
 
     fn object(request: &SessionRequest) -> ObjectRef<'_> {
         ObjectRef::Session(&request.session_id)
@@ -243,6 +245,7 @@ impl Operation for SessionsSetMcpConfig {
     const EFFECT: Effect = CHANGES;
     const ERRORS: &'static [ErrorCode] =
         &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::StorageUnavailable];
+    const REST: &'static [Route] = &[Route::put("/api/sessions/{id}/mcp-config").id("session_id")];
     const IDEMPOTENT: bool = true;
 
     fn object(request: &SetMcpConfigRequest) -> ObjectRef<'_> {

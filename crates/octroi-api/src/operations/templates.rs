@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation, OperationEntry};
+use crate::route::Route;
 
 /// In listing order.
 pub static OPERATIONS: &[OperationEntry] =
@@ -129,6 +130,7 @@ impl Operation for TemplatesList {
     const ACCESS: Access = Access::People;
     const EFFECT: Effect = Effect::Reads;
     const ERRORS: &'static [ErrorCode] = &[];
+    const REST: &'static [Route] = &[Route::get("/api/mcp/templates")];
 
     fn object(_: &ListTemplatesRequest) -> ObjectRef<'_> {
         ObjectRef::Gateway

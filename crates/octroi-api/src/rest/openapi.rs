@@ -53,7 +53,7 @@ pub fn openapi() -> Value {
             "title": "Octroi",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "The REST interface of the gateway",
-            "description": "Servers, templates, sessions, tools, health, statistics and the audit log for scripts. \
+            "description": "Servers, templates, sessions, tools, health and the audit log for scripts. \
                 Agents, approvals and policies are managed over MCP, at /mcp. Errors are problem details \
                 (RFC 9457), in English or Chinese as `Accept-Language` says.",
         },

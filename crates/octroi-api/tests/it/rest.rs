@@ -26,14 +26,21 @@ fn all_routes() {
         .collect();
     expect_test::expect![[r#"
         GET /api/mcp/servers servers_list 200
+        POST /api/mcp/servers servers_add 201
+        POST /api/mcp/admin/servers servers_add scope=system 201
+        PUT /api/mcp/servers/{id} servers_update id=name 200
+        DELETE /api/mcp/servers/{id} servers_delete id=name 200
         PATCH /api/mcp/servers/{id}/toggle servers_toggle id=name 200
         POST /api/mcp/servers/{id}/test servers_test id=name 200
         POST /api/mcp/servers/refresh servers_refresh 200
+        GET /api/mcp/templates templates_list 200
         GET /api/mcp/health health_check_all 200
         GET /api/mcp/tools tools_list_catalog 200
         POST /api/mcp/call tools_call 200
         GET /api/mcp/tools tools_list_catalog (agents) 200
         POST /api/mcp/call tools_call (agents) 200
+        GET /api/sessions/{id}/mcp-config sessions_get_mcp_config id=session_id 200
+        PUT /api/sessions/{id}/mcp-config sessions_set_mcp_config id=session_id 200
         GET /api/audit audit_query 200
     "#]]
     .assert_eq(&format!("{}\n", routes.join("\n")));

@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod audit;
+mod calls;
 mod choices;
 mod entries;
 mod pins;

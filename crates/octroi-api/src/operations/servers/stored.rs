@@ -11,6 +11,7 @@ use super::{ServerDetail, ServerRequest};
 use crate::access::{Access, ObjectRef};
 use crate::error::ErrorCode;
 use crate::operation::{Effect, Operation};
+use crate::route::Route;
 
 const CHANGES: Effect = Effect::Changes { audit: Kind::ServerChanged };
 
@@ -60,6 +61,10 @@ impl Operation for ServersAdd {
         ErrorCode::LimitReached,
         ErrorCode::StorageUnavailable,
     ];
+    const REST: &'static [Route] = &[
+        Route::post("/api/mcp/servers").creating().about_server(),
+        Route::post("/api/mcp/admin/servers").setting("scope", "system").creating().about_server(),
+    ];
 
     fn object(request: &AddServerRequest) -> ObjectRef<'_> {
         match request.scope {
@@ -107,6 +112,7 @@ impl Operation for ServersUpdate {
         ErrorCode::Conflict,
         ErrorCode::StorageUnavailable,
     ];
+    const REST: &'static [Route] = &[Route::put("/api/mcp/servers/{id}").id("name").about_server()];
 
     fn object(request: &UpdateServerRequest) -> ObjectRef<'_> {
         ObjectRef::ManagedServer(&request.name)
@@ -157,6 +163,7 @@ impl Operation for ServersDelete {
         ErrorCode::ManagedByFile,
         ErrorCode::StorageUnavailable,
     ];
+    const REST: &'static [Route] = &[Route::delete("/api/mcp/servers/{id}").id("name").about_server()];
     const DESTRUCTIVE: bool = true;
 
     fn object(request: &DeleteServerRequest) -> ObjectRef<'_> {
