@@ -26,11 +26,17 @@ fn names_are_unique_where_they_are_seen() {
 /// A lost operation would break other programs.
 #[test]
 fn everything_that_can_be_done() {
-    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 88);
+    assert_eq!(OPERATIONS.iter().map(|group| group.operations.len()).sum::<usize>(), 104);
     expect_test::expect![[r#"
         servers_list
         servers_get
+        servers_add
+        servers_update
+        servers_delete
+        servers_history
+        servers_rollback
         servers_toggle
+        servers_switch_many
         servers_restart
         servers_test
         servers_refresh
@@ -44,6 +50,8 @@ fn everything_that_can_be_done() {
         config_show
         tools_list_catalog
         tools_get
+        tools_call
+        tools_list_catalog
         tools_call
         attention_list
         calls_list
@@ -74,6 +82,16 @@ fn everything_that_can_be_done() {
         agents_boot
         agents_abort
         agents_delete
+        agents_get_mcp_config
+        agents_attach_server
+        agents_detach_server
+        agents_update_mcp_config
+        sessions_list
+        sessions_get
+        sessions_create
+        sessions_close
+        sessions_get_mcp_config
+        sessions_set_mcp_config
         presets_list
         users_list
         users_add
@@ -103,6 +121,9 @@ fn everything_that_can_be_done() {
         policy_proposal
         agents_approve_proposal
         agents_reject_proposal
+        policy_propose
+        policy_withdraw
+        policy_check
         audit_query
         audit_show
         audit_verify
@@ -111,12 +132,6 @@ fn everything_that_can_be_done() {
         audit_prove
         audit_export
         calls_stats
-
-        tools_list_catalog
-        tools_call
-        policy_propose
-        policy_withdraw
-        policy_check
     "#]]
     .assert_eq(&format!("{}\n\n{}\n", names(Face::Management).join("\n"), names(Face::Agent).join("\n")));
 }
