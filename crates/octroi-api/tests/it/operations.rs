@@ -51,8 +51,6 @@ fn everything_that_can_be_done() {
         tools_list_catalog
         tools_get
         tools_call
-        tools_list_catalog
-        tools_call
         attention_list
         calls_list
         calls_get
@@ -121,9 +119,6 @@ fn everything_that_can_be_done() {
         policy_proposal
         agents_approve_proposal
         agents_reject_proposal
-        policy_propose
-        policy_withdraw
-        policy_check
         audit_query
         audit_show
         audit_verify
@@ -132,6 +127,12 @@ fn everything_that_can_be_done() {
         audit_prove
         audit_export
         calls_stats
+
+        tools_list_catalog
+        tools_call
+        policy_propose
+        policy_withdraw
+        policy_check
     "#]]
     .assert_eq(&format!("{}\n\n{}\n", names(Face::Management).join("\n"), names(Face::Agent).join("\n")));
 }
