@@ -337,6 +337,14 @@ fn show_hides_secrets() {
 
             [secrets]
 
+            [members]
+            allow_hosts = []
+            allow_host_commands = false
+
+            [templates]
+
+            [presets]
+
             [audit]
             durability = "normal"
             retention = "90d"
@@ -406,6 +414,12 @@ fn show_tells_origins() {
         [notify]
 
         [secrets]
+
+        [members]
+
+        [templates]
+
+        [presets]
 
         [audit]
         ----- err"#]]
