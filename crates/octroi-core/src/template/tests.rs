@@ -256,8 +256,22 @@ fn the_servers_that_come_along_are_made_from_templates() {
     for server in servers {
         let text = |key: &str| server[key].as_str().unwrap();
         let (name, template, add) = (text("name"), text("template"), text("add"));
-        assert!(ServerName::parse(name).is_ok() && catalogue.find(template).is_some(), "{name} {template}");
-        assert!(add.starts_with(&format!("octroi add {name} --system --template {template}")), "{add}");
+        assert!(ServerName::parse(name).is_ok(), "{name}");
+        // The same package in the same version, or the same address, and the same places for fields.
+        let template = catalogue.find(template).unwrap();
+        let place = match &template.provider {
+            Provider::Package { .. } => format!("-- {}", template.command_line().join(" ")),
+            Provider::Remote { url, .. } => url.clone(),
+        };
+        assert!(add.starts_with(&format!("octroi add {name} --system ")) && add.contains(&place), "{add}");
+        for field in template.fields.iter().filter(|field| field.required) {
+            let place = match &field.binding {
+                Binding::Env(variable) => variable,
+                Binding::Header { name, .. } => name,
+                Binding::Argument(_) | Binding::Url => continue,
+            };
+            assert!(add.contains(place.as_str()), "{add}");
+        }
         assert!(server["suggested"].is_bool());
         names.push(name);
     }
