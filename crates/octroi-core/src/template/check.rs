@@ -166,7 +166,7 @@ fn is_variable(name: &str) -> bool {
 fn is_header(name: &str) -> bool {
     const NEVER: &[&str] = &["host", "content-length", "transfer-encoding", "connection"];
     !name.is_empty()
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         && !name.to_ascii_lowercase().starts_with("mcp-")
         && !NEVER.contains(&name.to_ascii_lowercase().as_str())
 }

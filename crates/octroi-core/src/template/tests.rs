@@ -163,7 +163,7 @@ fn what_an_entry_does_not_say_is_inherited() {
 #[test]
 fn templates_that_are_refused() {
     for (from, to, expected) in [
-        ("id = \"hub\"", "id = \"Hub\"", "id"),
+        ("id = \"hub\"", "id = \"Hub\"", "is not a server name"),
         ("version = \"1.2.3\"", "version = \"latest\"", "one exact version"),
         ("version = \"1.2.3\"", "version = \"^1.2.3\"", "one exact version"),
         ("version = \"1.2.3\"", "version = \"1\"", "one exact version"),
