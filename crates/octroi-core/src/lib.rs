@@ -27,7 +27,6 @@ pub mod pin;
 mod plural;
 pub mod policy;
 pub mod pool;
-pub mod preflight;
 pub mod preset;
 pub mod principal;
 pub mod quota;

@@ -4,11 +4,19 @@
 export interface Operations {
   servers_list: { request: NoArguments; response: ServerList };
   servers_get: { request: ServerRequest; response: ServerDetail };
+  servers_add: { request: AddServerRequest; response: ServerDetail };
+  servers_update: { request: UpdateServerRequest; response: ServerDetail };
+  servers_delete: { request: DeleteServerRequest; response: DeletedServer };
+  servers_history: { request: ServerRequest; response: ServerHistory };
+  servers_rollback: { request: RollbackServerRequest; response: ServerDetail };
   servers_toggle: { request: ToggleRequest; response: ServerStatus };
+  servers_switch_many: { request: SwitchManyRequest; response: SwitchedServers };
   servers_restart: { request: ServerRequest; response: ServerStatus };
   servers_test: { request: ServerRequest; response: ServerStatus };
   servers_refresh: { request: RefreshRequest; response: Refreshed };
   servers_logs: { request: LogsRequest; response: LogLines };
+  templates_list: { request: ListTemplatesRequest; response: TemplateList };
+  templates_get: { request: TemplateRequest; response: Template };
   health_check_all: { request: NoArguments; response: HealthReport };
   gateway_status: { request: NoArguments; response: GatewayStatus };
   quotas_list: { request: NoArguments; response: QuotaList };
@@ -46,6 +54,17 @@ export interface Operations {
   agents_boot: { request: AgentRequest; response: Agent };
   agents_abort: { request: AgentReasonRequest; response: AbortedWork };
   agents_delete: { request: AgentRequest; response: Agent };
+  agents_get_mcp_config: { request: AgentRequest; response: AgentMounts };
+  agents_attach_server: { request: AttachServerRequest; response: AgentMounts };
+  agents_detach_server: { request: DetachServerRequest; response: AgentMounts };
+  agents_update_mcp_config: { request: AgentMcpConfigRequest; response: AgentMounts };
+  sessions_list: { request: ListSessionsRequest; response: SessionList };
+  sessions_get: { request: SessionRequest; response: Session };
+  sessions_create: { request: CreateSessionRequest; response: Session };
+  sessions_close: { request: SessionRequest; response: Session };
+  sessions_get_mcp_config: { request: SessionRequest; response: SessionMcpConfig };
+  sessions_set_mcp_config: { request: SetMcpConfigRequest; response: SessionMcpConfig };
+  presets_list: { request: NoArguments; response: PresetList };
   users_list: { request: NoArguments; response: UserList };
   users_add: { request: AddUserRequest; response: User };
   users_invite: { request: InviteUserRequest; response: Invitation };
@@ -89,7 +108,10 @@ export interface Operations {
 export interface ResourceContents {
   servers: ServersResource;
   server: ServerStatus;
+  sessions: SessionList;
+  sessionMcpConfig: SessionMcpConfig;
   health: Record<string, ServerHealth>;
+  templates: TemplateList;
   tools: ToolCatalog;
   pendingApprovals: Approval[];
   agentPendingApprovals: Approval[];
@@ -101,6 +123,8 @@ export interface ResourceContents {
   agentState: AgentStatus;
   agentSnapshot: AgentSnapshot;
   agentSession: AgentSession;
+  agentMounts: AgentMounts;
+  presets: PresetList;
   users: UserList;
   tokens: TokenList;
   activePolicy: string;
@@ -121,7 +145,10 @@ export interface ResourceContents {
 export interface ResourceVariables {
   servers: Record<string, never>;
   server: { id: string };
+  sessions: Record<string, never>;
+  sessionMcpConfig: { id: string };
   health: Record<string, never>;
+  templates: Record<string, never>;
   tools: Record<string, never>;
   pendingApprovals: Record<string, never>;
   agentPendingApprovals: { agent_id: string };
@@ -133,6 +160,8 @@ export interface ResourceVariables {
   agentState: { agent_id: string };
   agentSnapshot: { agent_id: string };
   agentSession: { agent_id: string };
+  agentMounts: { agent_id: string };
+  presets: Record<string, never>;
   users: Record<string, never>;
   tokens: Record<string, never>;
   activePolicy: Record<string, never>;
@@ -175,6 +204,16 @@ export interface AcceptPinRequest {
 
 /** The active policy of a level, if any. */
 export type ActivePolicy = { rules: string[]; file: string | null; gates: GateStatus[]; } & (PolicyVersion | ({ level: "floor" | "global" | "agent"; agent: string | null; version: number; source: string; }));
+
+/** A server to add. */
+export interface AddServerRequest {
+  /** Its name: up to 32 of a-z, 0-9, `_` and `-` */
+  name: string;
+  /** What is configured of it, with the keys of an entry of the configuration file, such as `url` and `headers` */
+  entry: Record<string, unknown>;
+  /** system: everybody shares it, which only administrators may decide [default: user] */
+  scope?: "system" | "user";
+}
 
 /** A user to add. */
 export interface AddUserRequest {
@@ -222,6 +261,10 @@ export interface Agent {
   pending_approvals: number;
   /** What Octroi can do with it */
   capabilities: AgentCapabilities;
+  /** The preset that it was created from */
+  preset: string | null;
+  /** What its model is told first */
+  system_prompt: string | null;
   /** Whether it is in the configuration */
   configured: boolean;
   /** When it was created, if somebody created it */
@@ -250,6 +293,24 @@ export interface AgentList {
   agents: Agent[];
   /** The number of agents */
   count: number;
+}
+
+/** The servers that an agent has from now on. */
+export interface AgentMcpConfigRequest {
+  /** The agent */
+  agent_id: string;
+  /** The servers, by name or id; none: all that its owner has */
+  servers?: string[];
+}
+
+/** The servers of an agent. */
+export interface AgentMounts {
+  /** The agent */
+  agent_id: string;
+  /** Whether it has only what is attached to it; otherwise it has all servers of its owner */
+  is_list: boolean;
+  /** Its servers */
+  mounts: MountRecord[];
 }
 
 /** Why an agent is paused. */
@@ -446,6 +507,16 @@ export interface ApproveRequest {
   until?: string;
   /** Only show the rule that `remember` would save; nothing is decided */
   preview?: boolean;
+}
+
+/** A server to attach. */
+export interface AttachServerRequest {
+  /** The agent */
+  agent_id: string;
+  /** The server, by name or id */
+  server: string;
+  /** Whether it cannot be detached [default: false] */
+  pinned?: boolean;
 }
 
 /** What needs a person. */
@@ -691,6 +762,18 @@ export interface AuditVerification {
   root: string;
   /** All problems that were found */
   problems: string[];
+}
+
+/** A server that a session can use. */
+export interface AvailableServer {
+  /** Its id */
+  id: string;
+  /** Its name */
+  name: string;
+  /** Whether everybody shares it: system or user */
+  scope: string;
+  /** Whether it is used in the session */
+  enabled: boolean;
 }
 
 /** A call of a tool, put together from its audit records. A call that was asked about is one, from the question to its end. */
@@ -1198,6 +1281,18 @@ export interface CreateAgentRequest {
   project_root?: string;
   /** Side effects that it must not have */
   blacklist?: string[];
+  /** The preset to create it from; what is given here comes before it */
+  preset?: string;
+}
+
+/** A session to create. It is the owner's of its agent, or the caller's. */
+export interface CreateSessionRequest {
+  /** The agent that works in it [default: any] */
+  agent_id?: string;
+  /** Its title */
+  title?: string;
+  /** The servers that are used in it, by name or id [default: all that the agent has] */
+  enabled_servers?: string[];
 }
 
 /** A token to create: for an agent, for a session of an agent, for a user, or for a service. */
@@ -1375,6 +1470,26 @@ export interface DefinitionFinding {
   excerpt: string;
 }
 
+/** The server to delete. */
+export interface DeleteServerRequest {
+  /** The server, by name or id */
+  name: string;
+  /** Take it from the sessions and agents that use it [default: false] */
+  force?: boolean;
+}
+
+/** A server that was deleted. */
+export interface DeletedServer {
+  /** Its id, by which its history is found */
+  id: string;
+  /** Its name */
+  name: string;
+  /** The user it belonged to; none if everybody shared it */
+  owner: string | null;
+  /** The number of its last revision, which `servers_rollback` puts back */
+  last_revision: number;
+}
+
 /** The call to deny. */
 export interface DenyRequest {
   /** The agent; must be the one that called */
@@ -1391,6 +1506,14 @@ export interface DenyRequest {
   until?: string;
   /** Only show the rule that `remember` would save; nothing is decided */
   preview?: boolean;
+}
+
+/** A server to detach. */
+export interface DetachServerRequest {
+  /** The agent */
+  agent_id: string;
+  /** The server, by name or id */
+  server: string;
 }
 
 /** An agent or a person. */
@@ -1729,6 +1852,20 @@ export interface ListSecretsRequest {
   user?: string;
 }
 
+/** Which sessions to list. */
+export interface ListSessionsRequest {
+  /** Only those of this agent */
+  agent_id?: string;
+  /** Also closed ones [default: false] */
+  closed?: boolean;
+}
+
+/** Which templates to list. */
+export interface ListTemplatesRequest {
+  /** Only those of this category */
+  category?: string;
+}
+
 /** Which tokens to list. */
 export interface ListTokensRequest {
   /** Only those of this agent */
@@ -1799,6 +1936,26 @@ export interface MaskedArgument {
   kind: string;
   /** Its length in bytes */
   length: number;
+}
+
+/** A server as an agent has it. */
+export interface MountRecord {
+  /** The server */
+  server: string;
+  /** What the names of its tools begin with */
+  prefix: string;
+  /** Whether it cannot be detached */
+  pinned: boolean;
+  /** initializing, running or failed */
+  state: string;
+  /** Why it failed */
+  error?: string;
+  /** The switch that keeps it off for the agent */
+  switched_off?: string;
+  /** The protocol era, once known: legacy or modern */
+  era?: string;
+  /** The number of its tools */
+  tools: number;
 }
 
 /** The request of an operation that takes no arguments. */
@@ -1986,6 +2143,40 @@ export interface PossibleRule {
   remember: string;
   /** The rule, as it would be in the policy */
   rule: string;
+}
+
+/** An agent that is described once. */
+export interface Preset {
+  /** Its name */
+  name: string;
+  /** What the agent is for */
+  description: string | null;
+  /** What the agent's model is told first */
+  system_prompt: string | null;
+  /** The servers that the agent has; its owner's whole pool, if none is named */
+  servers: string[];
+  /** The policy of the agent's level, as text */
+  policy: string | null;
+  /** The project it works on */
+  project: string | null;
+  /** planning: it may only read; execution: it may act */
+  mode: "planning" | "execution" | null;
+  /** How strict the gates are */
+  profile: "strict" | "guarded" | "open" | null;
+  /** The file; only administrators see it */
+  file: string | null;
+  /** When the file was last changed */
+  modified_at: string | null;
+}
+
+/** Presets. */
+export interface PresetList {
+  /** The presets, by name */
+  presets: Preset[];
+  /** The number of presets */
+  count: number;
+  /** Files that cannot be used, and why; only administrators see them */
+  problems: string[];
 }
 
 /** Proposals of agents. */
@@ -2179,6 +2370,14 @@ export interface RollbackRequest {
   expected_version?: number;
 }
 
+/** The state to put back. */
+export interface RollbackServerRequest {
+  /** The server, by name or id; also one that was deleted */
+  name: string;
+  /** The number of the state */
+  revision: number;
+}
+
 /** The token to replace. */
 export interface RotateTokenRequest {
   /** The token */
@@ -2247,6 +2446,24 @@ export interface ServerCheck {
 export interface ServerDetail {
   /** Its name */
   name: string;
+  /** Its id, which stays when it is renamed */
+  id: string;
+  /** Whether everybody shares it: system or user */
+  scope: string;
+  /** The user it belongs to; none if everybody shares it */
+  owner?: string;
+  /** Where it is configured: in a file, or at run time: file or db */
+  managed_by: string;
+  /** The number of its newest revision, if it was added at run time */
+  revision?: number;
+  /** Whether it is switched on for everybody who has it */
+  enabled: boolean;
+  /** Whether it is switched on for the reader */
+  enabled_for_me: boolean;
+  /** Whether it is left out because everybody shares a server of the same name */
+  shadowed?: boolean;
+  /** All in one word: disabled, connected, failed or unknown */
+  status: string;
   /** Its display name */
   title?: string;
   /** What it is for */
@@ -2281,6 +2498,8 @@ export interface ServerDetail {
   warnings?: string[];
   /** Its recent checks, newest first */
   checks: ServerCheck[];
+  /** What is configured of it, with its secrets masked, if it was added at run time */
+  entry?: Record<string, unknown>;
 }
 
 /** The health of one server. */
@@ -2295,6 +2514,14 @@ export interface ServerHealth {
   consecutive_failures: number;
   /** Why it cannot be reached, or why lists of it are missing */
   error: string | null;
+}
+
+/** The states of a server. */
+export interface ServerHistory {
+  /** The id of the server */
+  id: string;
+  /** Its states, the newest first */
+  revisions: ServerRevision[];
 }
 
 /** All servers and custom gates. */
@@ -2317,10 +2544,46 @@ export interface ServerRequest {
   name: string;
 }
 
+/** One state of a server. */
+export interface ServerRevision {
+  /** Its number */
+  revision: number;
+  /** What was done: added, updated, `rolled_back`, imported or deleted */
+  change: string;
+  /** The name at that time */
+  name: string;
+  /** The entry at that time, with its secrets masked; none if the server was deleted */
+  entry: Record<string, unknown> | null;
+  /** The keys that differ from the state before */
+  changed: string[];
+  /** When it was changed */
+  at: string;
+  /** Who changed it */
+  by: string;
+}
+
 /** The status of a server. */
 export interface ServerStatus {
   /** Its name */
   name: string;
+  /** Its id, which stays when it is renamed */
+  id: string;
+  /** Whether everybody shares it: system or user */
+  scope: string;
+  /** The user it belongs to; none if everybody shares it */
+  owner?: string;
+  /** Where it is configured: in a file, or at run time: file or db */
+  managed_by: string;
+  /** The number of its newest revision, if it was added at run time */
+  revision?: number;
+  /** Whether it is switched on for everybody who has it */
+  enabled: boolean;
+  /** Whether it is switched on for the reader */
+  enabled_for_me: boolean;
+  /** Whether it is left out because everybody shares a server of the same name */
+  shadowed?: boolean;
+  /** All in one word: disabled, connected, failed or unknown */
+  status: string;
   /** Its display name */
   title?: string;
   /** What it is for */
@@ -2363,6 +2626,56 @@ export interface ServersResource {
   problems: string[];
 }
 
+/** A session. */
+export interface Session {
+  /** Its id */
+  id: string;
+  /** Whose it is */
+  user: string;
+  /** The agent that works in it; any of the user's, if there is none */
+  agent_id: string | null;
+  /** Its title */
+  title: string | null;
+  /** open or closed */
+  state: string;
+  /** The names of the servers that are used in it; none: all that its agent has */
+  enabled_servers: string[] | null;
+  /** When it was created */
+  created_at: string;
+  /** Who created it */
+  created_by: string;
+  /** When it was closed */
+  closed_at: string | null;
+  /** Who closed it */
+  closed_by: string | null;
+}
+
+/** Sessions. */
+export interface SessionList {
+  /** The sessions, by the time they were created */
+  sessions: Session[];
+  /** The number of sessions */
+  count: number;
+}
+
+/** The servers of a session. */
+export interface SessionMcpConfig {
+  /** The session */
+  session_id: string;
+  /** The names of the chosen servers; none: all that its agent has */
+  enabled_servers: string[] | null;
+  /** Their ids, in the same order */
+  enabled_server_ids: string[] | null;
+  /** The servers that can be chosen */
+  available: AvailableServer[];
+}
+
+/** One session, by id. */
+export interface SessionRequest {
+  /** The session */
+  session_id: string;
+}
+
 /** A policy for an agent. */
 export interface SetAgentPolicyRequest {
   /** The agent */
@@ -2371,6 +2684,14 @@ export interface SetAgentPolicyRequest {
   source: string;
   /** The version to be replaced; 0 if there is none [default: the active one] */
   expected_version?: number;
+}
+
+/** The servers that a session uses from now on. */
+export interface SetMcpConfigRequest {
+  /** The session */
+  session_id: string;
+  /** The servers, by name or id; none: all that its agent has */
+  enabled_servers?: string[];
 }
 
 /** A policy. */
@@ -2405,6 +2726,120 @@ export interface SignInCode {
   path: string;
   /** When it ends */
   expires_at: string;
+}
+
+/** The servers to switch. */
+export interface SwitchManyRequest {
+  /** The servers, by name or id */
+  names?: string[];
+  /** All servers whose names begin with this */
+  prefix?: string;
+  /** Whether they may be used */
+  enabled: boolean;
+  /** Only for yourself, also as an administrator [default: false] */
+  for_me?: boolean;
+}
+
+/** What became of several servers. */
+export interface SwitchedServers {
+  /** Those that were switched */
+  switched: string[];
+  /** The others, and why */
+  failed: Record<string, string>;
+}
+
+/** A server that is known. */
+export interface Template {
+  /** Its id */
+  id: string;
+  /** The name of a server made from it, unless another is given */
+  name: string;
+  /** Its name for people */
+  display_name: string;
+  /** What the server is for */
+  description: string;
+  /** What it belongs to, such as development, database, communication or search */
+  category: string;
+  /** The name of an icon */
+  icon: string | null;
+  /** The version of the template */
+  version: string;
+  /** builtin, or file for one of your own */
+  source: string;
+  /** Whether this package, in this version, was installed, and its tools were listed through Octroi */
+  verified: boolean;
+  /** What to know before choosing it */
+  note: string | null;
+  /** Why it should not be used any more */
+  deprecated: TemplateDeprecation | null;
+  /** Whether a server made from it runs a command on this machine */
+  needs_command: boolean;
+  /** Whether you may add a server from it */
+  usable: boolean;
+  /** Its entry before any field is filled in */
+  default_config: Record<string, unknown>;
+  /** The names of fields that must be filled in */
+  required_fields: string[];
+  /** The names of all other fields */
+  optional_fields: string[];
+  /** The label of each field */
+  field_labels: Record<string, string>;
+  /** The placeholder of fields that have one */
+  field_placeholders: Record<string, string>;
+  /** The help of fields that have some */
+  field_help_texts: Record<string, string>;
+  /** All of each field, in the order of filling in */
+  fields: TemplateField[];
+}
+
+/** Why a template should not be used any more. */
+export interface TemplateDeprecation {
+  /** The reason */
+  reason: string;
+  /** The template to use instead */
+  instead: string | null;
+}
+
+/** What a person fills in. */
+export interface TemplateField {
+  /** Its name */
+  name: string;
+  /** Its name for people */
+  label: string;
+  /** An example of a value */
+  placeholder: string | null;
+  /** What it is and where to get it */
+  help: string | null;
+  /** Whether it must be filled in */
+  required: boolean;
+  /** Whether its value is stored as a secret */
+  secret: boolean;
+  /** What is used if it is not filled in */
+  default: string | null;
+  /** text, paths or choice */
+  kind: string;
+  /** The possible values of a choice */
+  choices: string[];
+  /** Where the value goes: env, argument, header or url */
+  binding: string;
+  /** The variable, option or header */
+  binds_to: string | null;
+}
+
+/** Templates. */
+export interface TemplateList {
+  /** The templates, by category and id */
+  templates: Template[];
+  /** The number of templates */
+  count: number;
+  /** Files that cannot be used, and why; only administrators see them */
+  problems: string[];
+}
+
+/** One template, by id. */
+export interface TemplateRequest {
+  /** The template */
+  id: string;
 }
 
 /** The result of one test. */
@@ -2447,6 +2882,8 @@ export interface ToggleRequest {
   name: string;
   /** Whether it may be used */
   enabled: boolean;
+  /** Only for yourself, also as an administrator or the owner [default: false] */
+  for_me?: boolean;
 }
 
 /** A token, without its secret. */
@@ -2609,6 +3046,16 @@ export interface UpdateAgentRequest {
   unfreeze?: boolean;
   /** Side effects that it must not have */
   blacklist?: string[];
+}
+
+/** What to change of a server. */
+export interface UpdateServerRequest {
+  /** The server, by name or id */
+  name: string;
+  /** Keys of its entry to change: variables of `env` are merged, other keys are replaced, `null` takes one out, and what is given masked stays as it is */
+  entry?: Record<string, unknown>;
+  /** Its new name */
+  new_name?: string;
 }
 
 /** A change of a user. What is omitted stays as it is. */

@@ -113,7 +113,7 @@ export const history: Approval[] = STATES.map((state, i) => ({
 }));
 
 export const facts: CallFacts = {
-  paths: ["/home/ana/project/src/main.rs", "/etc/passwd"],
+  paths: ["/srv/ana/project/src/main.rs", "/etc/passwd"],
   paths_outside_project: ["/etc/passwd"],
   hosts: ["api.github.com", "xn--e1awd7f.example"],
   sql_verbs: ["DELETE"],

@@ -339,12 +339,14 @@ pub(super) static TABLE: [ErrorSpec; 46] = [
         word: "server_name_exists",
         about: "There is a server of this name already: the owner's, or one that everybody shares.",
         hint: "choose another name; `octroi list` shows all servers",
+        agent_hint: Some("a person can choose another name"),
         ..REFUSED
     },
     ErrorSpec {
         word: "server_in_use",
         about: "Sessions or agents use the server by name, so it is not deleted.",
         hint: "`octroi remove NAME --force` takes it from them",
+        agent_hint: Some("a person can take it from them with `octroi remove NAME --force`"),
         ..REFUSED
     },
     ErrorSpec {

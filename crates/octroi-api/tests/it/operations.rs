@@ -164,7 +164,12 @@ fn whatever_changes_something_is_recorded() {
         })
         .collect();
     expect_test::expect![[r#"
+        servers_add server_changed
+        servers_update server_changed
+        servers_delete server_changed
+        servers_rollback server_changed
         servers_toggle server_changed
+        servers_switch_many server_changed
         servers_restart server_changed
         servers_test server_changed
         servers_refresh server_changed
@@ -187,6 +192,12 @@ fn whatever_changes_something_is_recorded() {
         agents_boot agent_changed
         agents_abort agent_changed
         agents_delete agent_changed
+        agents_attach_server administrative_change
+        agents_detach_server administrative_change
+        agents_update_mcp_config administrative_change
+        sessions_create administrative_change
+        sessions_close administrative_change
+        sessions_set_mcp_config administrative_change
         users_add user_changed
         users_invite user_changed
         users_update user_changed

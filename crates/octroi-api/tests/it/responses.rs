@@ -24,7 +24,8 @@ fn same<O: Operation>(answer: &Value) {
 
 fn status() -> Value {
     json!({
-        "name": "files", "transport": "stdio", "state": "running", "health": "healthy", "era": "legacy",
+        "name": "files", "id": "i", "scope": "system", "managed_by": "file", "enabled": true, "enabled_for_me": true,
+        "status": "connected", "transport": "stdio", "state": "running", "health": "healthy", "era": "legacy",
         "version": "2025-11-25", "tools": 3, "quarantined":0, "latency_ms": 4, "consecutive_failures": 0, "restarts": 0,
         "in_flight": 0, "waiting": 0,
     })
@@ -40,7 +41,8 @@ fn with(mut value: Value, members: Value) -> Value {
 #[test]
 fn servers() {
     let down = json!({
-        "name": "mail", "title": "Mail", "transport": "http", "state": "needs_auth", "health": "unknown",
+        "name": "mail", "id": "j", "scope": "user", "managed_by": "db", "enabled": true, "enabled_for_me": false,
+        "status": "failed", "title": "Mail", "transport": "http", "state": "needs_auth", "health": "unknown",
         "era": null, "version": null, "tools": 0, "quarantined":0, "consecutive_failures": 2, "restarts": 1, "in_flight": 0,
         "waiting": 0, "error": "401", "warnings": ["no tool `x`"],
     });
