@@ -45,7 +45,7 @@ pub fn routes() -> impl Iterator<Item = (&'static OperationEntry, &'static Route
     operations::all().flat_map(|operation| operation.rest.iter().map(move |route| (operation, route)))
 }
 
-/// Looks for a method and a path. A path without `{id}` hides one that it also fits, as in OpenAPI.
+/// Looks for a method and a path. A path without `{id}` hides one that it also fits, as in `OpenAPI`.
 pub fn find(method: Option<Method>, path: &str) -> Found<'_> {
     let mut found: Vec<FoundRoute<'_>> = routes()
         .filter_map(|(operation, route)| route.matches(path).map(|id| FoundRoute { operation, route, id }))

@@ -163,7 +163,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     })
 }
 
-/// Networks within 2000::/3 that are not the internet.
+/// Networks within `2000::/3` that are not the internet.
 const NOT_PUBLIC_V6: &[([u16; 3], u32)] = &[
     // Benchmarks.
     ([0x2001, 0x0002, 0], 48),

@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full};
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnectorBuilder;
 use octroi_core::Clock;
 use octroi_core::outward::AllowedHosts;
 use octroi_core::server::Remote;
@@ -36,7 +36,7 @@ impl HttpClient {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .and_then(|builder| builder.try_with_platform_verifier())
+            .and_then(hyper_rustls::ConfigBuilderExt::try_with_platform_verifier)
             .map_err(|error| UpstreamError::Protocol(format!("cannot set up TLS: {error}")))?
             .with_no_client_auth();
         let connector = |reach| {

@@ -1,4 +1,4 @@
-//! The description of the REST interface in OpenAPI 3.1, generated from the tables.
+//! The description of the REST interface in `OpenAPI` 3.1, generated from the tables.
 
 use std::collections::BTreeMap;
 

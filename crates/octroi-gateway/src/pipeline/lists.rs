@@ -63,10 +63,7 @@ impl Pipeline {
         let catalogue = self.registry.catalogue();
         let Some(offer) = catalogue.offer(key) else {
             // What it has is announced once it is known.
-            return match self.servers.is_starting(view, principal) {
-                true => Answer::Result(empty_list(method, caller.era)),
-                false => self.unavailable(key, method),
-            };
+            return if self.servers.is_starting(view, principal) { Answer::Result(empty_list(method, caller.era)) } else { self.unavailable(key, method) };
         };
         let capability = match method {
             Method::PromptsList => "prompts",

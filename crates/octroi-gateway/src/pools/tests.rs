@@ -313,7 +313,7 @@ async fn a_refusal_names_the_first_switch_that_says_no() {
     let principal = session("s1", "ana");
     let switch = async |view: View, tool: &str| {
         let answer = running.call(&view, &principal, tool).await;
-        answer["data"]["switch"].as_str().map(str::to_owned).unwrap_or_else(|| answer.to_string())
+        answer["data"]["switch"].as_str().map_or_else(|| answer.to_string(), str::to_owned)
     };
     running.choose(|choices| choices.choose("s1", SessionChoice { enabled: Some([key("git")].into()) }));
     assert_eq!(switch(View::Merged, "files_read").await, "session");
@@ -384,7 +384,7 @@ async fn equal_sets_share_a_pool_and_a_change_leaves_others_alone() {
 async fn unused_pools_are_dropped_and_come_back() {
     let running = Running::new(&OF_ALL).await;
     let pools = running.gateway.pools();
-    pools.set_limits(PoolLimits { idle: Duration::from_secs(60), max: 2 });
+    pools.set_limits(PoolLimits { idle: Duration::from_mins(1), max: 2 });
     let sweep = || pools.sweep(Duration::from_secs(30));
     let names = running.names(&agent("ana"));
     running.names(&agent("bob"));

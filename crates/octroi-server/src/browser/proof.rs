@@ -1,4 +1,4 @@
-//! Proofs that a browser has its key, in the form of DPoP (RFC 9449): a small signed text that names the method, the
+//! Proofs that a browser has its key, in the form of `DPoP` (RFC 9449): a small signed text that names the method, the
 //! address and the time of one request.
 
 use base64::Engine as _;

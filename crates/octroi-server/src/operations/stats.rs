@@ -58,7 +58,7 @@ async fn agents(
     }
     let agents = context.gateway.governance().agents().await?;
     let own = agents.into_iter().filter(|agent| context.may_see(Some(&agent.id)));
-    Ok(Some(own.map(|agent| agent.id.to_string()).collect()))
+    Ok(Some(own.map(|agent| agent.id.clone()).collect()))
 }
 
 /// The period of a request, from the beginning of a step.

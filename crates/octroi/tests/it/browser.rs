@@ -94,7 +94,7 @@ async fn perform(
     });
     let url = format!("{}/mcp", gateway.base);
     let answer = raw::fetch(hyper::Method::POST, &url, &headers, body.to_string()).await.expect("an answer");
-    (answer.status.into(), answer.json())
+    (answer.status, answer.json())
 }
 
 async fn status(gateway: &TestGateway, token: &str, origin: Option<&str>) -> u16 {

@@ -50,7 +50,7 @@ pub(super) fn complete(gateway: &Gateway, reader: &Principal, status: ServerStat
 /// The status of a server whose entry cannot be used.
 pub(super) fn status_of_entry(entry: &StoredEntry) -> ServerStatus {
     let text = |name: &str| entry.entry.get(name).and_then(|value| value.as_str()).map(str::to_owned);
-    let is_off = entry.entry.get("enabled").and_then(|value| value.as_bool()) == Some(false);
+    let is_off = entry.entry.get("enabled").and_then(serde_json::Value::as_bool) == Some(false);
     let transport = if entry.entry.contains_key("url") { "http" } else { "stdio" };
     ServerStatus {
         name: entry.record.key.to_string(),
