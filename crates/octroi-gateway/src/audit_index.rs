@@ -48,13 +48,13 @@ pub struct DataSize {
 impl DataSize {
     /// Looks at a log and at the database beside it. Files that vanish meanwhile are not counted.
     fn of(log: &Path) -> Self {
-        let mut size = Self::default();
-        size.audit_bytes = files(log).iter().map(|(_, n_bytes)| n_bytes).sum();
-        size.n_segments = u64::try_from(count_segments(log)).unwrap_or(u64::MAX);
         let database = log.parent().map(files).unwrap_or_default().into_iter();
         let database = database.filter(|(name, _)| name.starts_with("octroi.db"));
-        size.database_bytes = database.map(|(_, n_bytes)| n_bytes).sum();
-        size
+        Self {
+            audit_bytes: files(log).iter().map(|(_, n_bytes)| n_bytes).sum(),
+            n_segments: u64::try_from(count_segments(log)).unwrap_or(u64::MAX),
+            database_bytes: database.map(|(_, n_bytes)| n_bytes).sum(),
+        }
     }
 }
 

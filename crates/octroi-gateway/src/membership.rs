@@ -275,7 +275,9 @@ mod tests {
             let keys: Vec<_> = servers.iter().map(|text| key(text)).collect();
             membership.set_servers(keys.iter());
             membership.change(|choices| {
-                attached.iter().for_each(|server| choices.attach("as", &key(server), Attachment::default()));
+                for server in &attached {
+                    choices.attach("as", &key(server), Attachment::default());
+                }
                 let enabled = enabled.map(|all| all.iter().map(|server| key(server)).collect());
                 choices.choose("s", SessionChoice { enabled });
                 for (user, server, is_on) in &preferred {

@@ -238,7 +238,9 @@ impl StoredServers {
 
     /// Notifies those who look at servers, or at the servers of agents.
     pub(crate) fn announce(&self, servers: &[ServerKey]) {
-        servers.iter().for_each(|key| self.servers.announce(key));
+        for key in servers {
+            self.servers.announce(key);
+        }
         self.servers.announce_mounts(servers);
     }
 

@@ -53,7 +53,7 @@ pub(crate) fn view_of_server(
     }
 }
 
-pub(crate) async fn not_found() -> Reply {
+pub(crate) fn not_found() -> Reply {
     let message = "nothing is here; the MCP endpoint is /mcp";
     reply::refuse(None, &ApiError::new(ErrorCode::PathNotFound, message))
 }

@@ -33,7 +33,7 @@ pub(crate) async fn asset(State(endpoint): State<Arc<HttpEndpoint>>, request: Re
     }
     match octroi_ui::asset(request.uri().path()) {
         Some(asset) => serve(asset, request.method(), request.headers(), IMMUTABLE),
-        None => crate::http::not_found().await,
+        None => crate::http::not_found(),
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) async fn asset(State(endpoint): State<Arc<HttpEndpoint>>, request: Re
 pub(crate) async fn screen(State(endpoint): State<Arc<HttpEndpoint>>, request: Request) -> Reply {
     match page(&endpoint, &request) {
         Some(reply) => reply,
-        None => crate::http::not_found().await,
+        None => crate::http::not_found(),
     }
 }
 

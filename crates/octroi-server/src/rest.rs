@@ -67,25 +67,25 @@ async fn serve(
     let path = parts.uri.path();
     if path.starts_with(PREFIX) && !endpoint.access.is_rest_enabled() {
         let error = ApiError::new(ErrorCode::PathNotFound, "the REST interface is switched off");
-        return Err(refused(&error.with_hint(SWITCHED_OFF)));
+        return Err(Box::new(refused(&error.with_hint(SWITCHED_OFF))));
     }
     let method = Method::parse(parts.method.as_str());
     if path == DESCRIPTION_PATH {
         return match method {
             Some(Method::Get) => Ok(reply::json(StatusCode::OK, DESCRIPTION.clone())),
-            _ => Err(other_methods(parts.method.as_str(), &[Method::Get])),
+            _ => Err(Box::new(other_methods(parts.method.as_str(), &[Method::Get]))),
         };
     }
     let found = match rest::find(method, path) {
         Found::Routes(found) => found,
-        Found::OtherMethods(methods) => return Err(other_methods(parts.method.as_str(), &methods)),
-        Found::Nothing => return Err(nothing(parts.method.as_str(), path)),
+        Found::OtherMethods(methods) => return Err(Box::new(other_methods(parts.method.as_str(), &methods))),
+        Found::Nothing => return Err(Box::new(nothing(parts.method.as_str(), path))),
     };
     let principal = authenticate(endpoint, connection, &parts.headers).await?;
     exchange.subject = found.first().map_or(Subject::Anything, |one| one.route.subject);
     let route = of_principal(&found, &principal)?;
     let (given, held) = read(endpoint, connection, &principal, route, (&parts, body)).await?;
-    let arguments = route.arguments(given).map_err(|error| refused(&error))?;
+    let arguments = route.arguments(given).map_err(|error| Box::new(refused(&error)))?;
     let requester = Requester {
         has_admin_token: endpoint.access.is_admin(&parts.headers),
         ..Requester::without_client(principal.clone())
@@ -97,7 +97,7 @@ async fn serve(
         Ok(response) => answer_of(route, response),
         Err(error) => {
             let error = ApiError::from(&error);
-            Err(refused(&if principal.is_person() { error } else { error.for_agent() }))
+            Err(Box::new(refused(&if principal.is_person() { error } else { error.for_agent() })))
         }
     }
 }
@@ -112,7 +112,7 @@ fn of_principal<'f>(
     };
     FoundRoute::at(found, face).ok_or_else(|| {
         let message = "only a person's token may do this";
-        refused(&ApiError::new(ErrorCode::PeopleOnly, message).for_agent())
+        Box::new(refused(&ApiError::new(ErrorCode::PeopleOnly, message).for_agent()))
     })
 }
 
@@ -126,7 +126,7 @@ async fn read(
 ) -> Result<(Given, Option<HeldRequest>), Refusal> {
     let not_text = || {
         let message = "the path or the query is not percent-encoded UTF-8";
-        refused(&ApiError::new(ErrorCode::InvalidRequest, message))
+        Box::new(refused(&ApiError::new(ErrorCode::InvalidRequest, message)))
     };
     let query = percent::of_query(parts.uri.query().unwrap_or_default()).ok_or_else(not_text)?;
     let id = percent::of_path(route.id).ok_or_else(not_text)?;
@@ -140,17 +140,17 @@ async fn read(
     }
     if let Err(error) = serde_json::from_slice::<IgnoredAny>(&body) {
         let error = ApiError::new(ErrorCode::ParseError, format!("the body is not JSON: {error}"));
-        return Err(refused(&error.with_hint("send one JSON object in UTF-8")));
+        return Err(Box::new(refused(&error.with_hint("send one JSON object in UTF-8"))));
     }
     match read_exactly(&body) {
         Ok((body, Exactness::Exact)) => Ok((Given { query, id, body: Some(body) }, held)),
         Ok((_, Exactness::Rounded)) => {
             let message = "a number in the body would be rounded; give it as text, or with fewer digits";
-            Err(refused(&ApiError::new(ErrorCode::InvalidArguments, message)))
+            Err(Box::new(refused(&ApiError::new(ErrorCode::InvalidArguments, message))))
         }
         Err(complaint) => {
             let message = complaint.replacen("arguments", "the body", 1);
-            Err(refused(&ApiError::new(ErrorCode::InvalidParams, message)))
+            Err(Box::new(refused(&ApiError::new(ErrorCode::InvalidParams, message))))
         }
     }
 }
@@ -161,7 +161,7 @@ fn answer_of(route: &FoundRoute<'_>, response: Value) -> Result<Reply, Refusal> 
     let status = match answer {
         RestAnswer::Done => reply::status(route.route.status),
         RestAnswer::Waiting => StatusCode::ACCEPTED,
-        RestAnswer::Failed(error) => return Err(refused(&error)),
+        RestAnswer::Failed(error) => return Err(Box::new(refused(&error))),
     };
     let mut reply = reply::json(status, Bytes::from(response.to_string()));
     reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -169,7 +169,7 @@ fn answer_of(route: &FoundRoute<'_>, response: Value) -> Result<Reply, Refusal> 
 }
 
 /// A path with nothing on it.
-fn nothing(method: &str, path: &str) -> Refusal {
+fn nothing(method: &str, path: &str) -> Reply {
     let error = ApiError::new(ErrorCode::PathNotFound, format!("there is nothing at {path}"));
     let hint = match rest::replacement(method, path) {
         Some(resource) if resource.starts_with("resource") => {
@@ -181,7 +181,7 @@ fn nothing(method: &str, path: &str) -> Refusal {
     refused(&error.with_hint(hint))
 }
 
-fn other_methods(method: &str, methods: &[Method]) -> Refusal {
+fn other_methods(method: &str, methods: &[Method]) -> Reply {
     let mut allowed: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
     if methods.contains(&Method::Get) {
         allowed.push("HEAD");
@@ -195,6 +195,6 @@ fn other_methods(method: &str, methods: &[Method]) -> Refusal {
     reply
 }
 
-fn refused(error: &ApiError) -> Refusal {
-    Box::new(reply::refuse(None, error))
+fn refused(error: &ApiError) -> Reply {
+    reply::refuse(None, error)
 }

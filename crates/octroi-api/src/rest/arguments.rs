@@ -22,11 +22,10 @@ impl FoundRoute<'_> {
         let Given { query, id, body } = given;
         let mut arguments = match (self.route.place, body) {
             (Place::Body, Some(Value::Object(members))) => members,
-            (Place::Body, None) => Map::new(),
             (Place::Body, Some(_)) => {
                 return Err(ApiError::new(ErrorCode::InvalidParams, "the body must be a JSON object"));
             }
-            (Place::Query(_), _) => Map::new(),
+            (Place::Body, None) | (Place::Query(_), _) => Map::new(),
         };
         let schema = self.operation.input_schema();
         for (name, value) in query {

@@ -122,7 +122,7 @@ pub fn compare(accepted: &CompleteConfig, new: &CompleteConfig) -> Comparison {
     merge("server", &mut view.server, &shown.server, &mut |fields| {
         sections::server(fields, &mut kept.server, server);
     });
-    merge("rest", &mut view.rest, &shown.rest, &mut |fields| sections::rest(fields, &mut kept.rest, rest));
+    merge("rest", &mut view.rest, &shown.rest, &mut |fields| sections::rest(fields, &mut kept.rest, *rest));
     merge("mcp", &mut view.mcp, &shown.mcp, &mut |fields| sections::mcp(fields, &mut kept.mcp, mcp));
     merge("policy", &mut view.policy, &shown.policy, &mut |fields| {
         sections::policy(fields, &mut kept.policy, policy);

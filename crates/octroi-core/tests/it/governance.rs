@@ -204,6 +204,14 @@ fn what_holds_if_nothing_is_written() {
 
         [secrets]
 
+        [members]
+        allow_hosts = []
+        allow_host_commands = false
+
+        [templates]
+
+        [presets]
+
         [audit]
         durability = "normal"
         retention = "90d"

@@ -63,7 +63,11 @@ impl Pipeline {
         let catalogue = self.registry.catalogue();
         let Some(offer) = catalogue.offer(key) else {
             // What it has is announced once it is known.
-            return if self.servers.is_starting(view, principal) { Answer::Result(empty_list(method, caller.era)) } else { self.unavailable(key, method) };
+            return if self.servers.is_starting(view, principal) {
+                Answer::Result(empty_list(method, caller.era))
+            } else {
+                self.unavailable(key, method)
+            };
         };
         let capability = match method {
             Method::PromptsList => "prompts",

@@ -43,7 +43,7 @@ pub(super) struct Names {
     plain: HashTable<u32>,
     /// Entries whose plain names are claimed by others too, or too long.
     renamed: HashMap<Box<str>, u32>,
-    other_names: BTreeMap<u32, Box<str>>,
+    replaced: BTreeMap<u32, Box<str>>,
 }
 
 impl Names {
@@ -63,16 +63,16 @@ impl Names {
             n_entries += u32::try_from(named.names_of(offer).len()).unwrap_or(u32::MAX);
         }
         let plain = HashTable::with_capacity(n_entries as usize);
-        let mut names = Self { named, starts: starts.into(), plain, ..Self::default() };
-        let mut clashing = names.place(offers, is_spelling, max);
+        let mut made = Self { named, starts: starts.into(), plain, ..Self::default() };
+        let mut clashing = made.place(offers, is_spelling, max);
         for taken in builtins.taken() {
-            clashing.extend(names.find_plain(offers, taken));
+            clashing.extend(made.find_plain(offers, taken));
         }
         if !clashing.is_empty() {
             let is_taken = |name: &str| builtins.takes(name) || is_spelling(name);
-            names.rename(offers, clashing, &is_taken, max);
+            made.rename(offers, clashing, &is_taken, max);
         }
-        names
+        made
     }
 
     /// Puts every entry under its plain name; returns those for which it does not do.
@@ -84,8 +84,7 @@ impl Names {
     ) -> BTreeSet<u32> {
         let Self { named, starts, plain: table, .. } = self;
         let mut clashing = BTreeSet::new();
-        let mut number = 0;
-        for name in offers.iter().flat_map(|offer| named.names_of(offer)) {
+        for (number, name) in (0u32..).zip(offers.iter().flat_map(|offer| named.names_of(offer))) {
             let is_same = |other: &u32| {
                 plain_at(offers, *named, starts, *other).is_some_and(|other| other.name == name.name)
             };
@@ -97,7 +96,6 @@ impl Names {
             if name.name.len() > max || (name.name.contains("__") && is_spelling(&name.name)) {
                 clashing.insert(number);
             }
-            number += 1;
         }
         clashing
     }
@@ -149,7 +147,7 @@ impl Names {
                 _ => {
                     let assigned = assigned.into_boxed_str();
                     self.renamed.insert(assigned.clone(), number);
-                    self.other_names.insert(number, assigned);
+                    self.replaced.insert(number, assigned);
                 }
             }
         }
@@ -174,18 +172,18 @@ impl Names {
 
     /// The wire name of an entry that does not have its plain one.
     pub(super) fn other_name(&self, server: usize, position: usize) -> Option<&str> {
-        if self.other_names.is_empty() {
+        if self.replaced.is_empty() {
             return None;
         }
         let number = self.starts.get(server)? + u32::try_from(position).ok()?;
-        self.other_names.get(&number).map(|name| &**name)
+        self.replaced.get(&number).map(|name| &**name)
     }
 
     /// Whether an entry of a server does not have its plain name.
     pub(super) fn has_renamed(&self, server: usize) -> bool {
         let end = self.starts.get(server + 1).copied().unwrap_or(u32::MAX);
         let start = self.starts.get(server).copied().unwrap_or(end);
-        self.other_names.range(start..end).next().is_some()
+        self.replaced.range(start..end).next().is_some()
     }
 
     fn find_plain(&self, offers: &[Arc<Offer>], name: &str) -> Option<u32> {

@@ -76,9 +76,9 @@ impl Pools {
         let mut pools = PoolsOfOwners { pools: self, reader, known: HashMap::new() };
         let mut tools: Vec<_> = self.own_tools().filter(|own| filter.matches(&own.descriptor)).collect();
         for offer in catalogue.offers().filter(|offer| may_know(reader, offer.key())) {
-            let named = pools.of(&offer.key().scope).tools_of(offer.key());
+            let in_pool = pools.of(&offer.key().scope).tools_of(offer.key());
             let names: HashMap<&str, &str> =
-                named.map(|(wire_name, found)| (&*found.tool.descriptor.name, wire_name)).collect();
+                in_pool.map(|(wire_name, found)| (&*found.tool.descriptor.name, wire_name)).collect();
             let matching = offer.tools.iter().filter(|(_, tool)| filter.matches(&tool.descriptor));
             tools.extend(
                 matching.map(|(own, tool)| self.registered(offer, tool, names.get(own.as_str()).copied())),

@@ -20,6 +20,9 @@ use super::{EntrySettings, StoredServers};
 use crate::operator_error::OperatorError;
 use crate::secrets::SecretValues;
 
+/// What a reference in an entry stands for; `None` if it is not set.
+type Lookup<'a> = dyn Fn(ReferenceKind, &str) -> Result<Option<String>, String> + 'a;
+
 /// Stands for a secret that is not set yet. It may be an address, or a part of one.
 const NOT_SET: &str = "https://not-set.invalid/";
 
@@ -158,7 +161,7 @@ impl StoredServers {
         key: &ServerKey,
         entry: &Map<String, Value>,
         settings: &EntrySettings,
-        lookup: &dyn Fn(ReferenceKind, &str) -> Result<Option<String>, String>,
+        lookup: &Lookup<'_>,
     ) -> StoredServer {
         let directory = settings.directory.as_ref().map(|all| all.join(directory_name(key)));
         let writer = match &key.scope {

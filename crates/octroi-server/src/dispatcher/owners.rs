@@ -71,20 +71,17 @@ pub(super) async fn find(
         ObjectRef::Agent(agent) if principal.agent_id().is_some_and(|own| **own == *agent) => {
             FoundOwner::of_agent(gateway, agent)
         }
-        ObjectRef::Agent(agent) | ObjectRef::NewAgent(agent) | ObjectRef::PastAgent(agent)
-            if gateway.governance().knows_agent(agent) =>
-        {
+        ObjectRef::Agent(agent) if gateway.governance().knows_agent(agent) => {
             FoundOwner::of_agent(gateway, agent)
         }
         // One that was removed is still its former owner's: the id, and what is recorded of it.
         ObjectRef::NewAgent(agent) | ObjectRef::PastAgent(agent)
-            if gateway.governance().was_removed(agent) =>
+            if gateway.governance().knows_agent(agent) || gateway.governance().was_removed(agent) =>
         {
             FoundOwner::of_agent(gateway, agent)
         }
         // What is recorded of it is left. No member has this name.
         ObjectRef::PastAgent(_) => FoundOwner::User(String::new()),
-        ObjectRef::Agent(_) => FoundOwner::Nobody,
         ObjectRef::NewAgent(_) | ObjectRef::Gateway | ObjectRef::Tool(_) => FoundOwner::Everyone,
         ObjectRef::Server(name) => match gateway.stored_servers().find(principal.user(), name) {
             Some(key) => FoundOwner::of_server(&key, FoundOwner::Everyone),
@@ -93,7 +90,7 @@ pub(super) async fn find(
         ObjectRef::ServerKey(key) if gateway.stored_servers().knows(key) => {
             FoundOwner::of_server(key, FoundOwner::Everyone)
         }
-        ObjectRef::ServerKey(_) => FoundOwner::Nobody,
+        ObjectRef::Agent(_) | ObjectRef::ServerKey(_) => FoundOwner::Nobody,
         ObjectRef::ManagedServer(name) => match gateway.stored_servers().find(principal.user(), name) {
             Some(key) => FoundOwner::of_server(&key, FoundOwner::Admins),
             None => FoundOwner::Nobody,

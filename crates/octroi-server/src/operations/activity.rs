@@ -108,7 +108,7 @@ async fn page(context: &OperationContext, request: &ListCallsRequest) -> Result<
         for row in found.rows {
             if row.event_type == Kind::ToolInvocationEnd.as_str() {
                 ends.extend(row.call_id.clone().map(|call| (call, row)));
-            } else if let Some(joined) = lookups.from_first(row, &mut ends).await? {
+            } else if let Some(joined) = lookups.begun_by(row, &mut ends).await? {
                 calls.extend(Some(joined.describe(context)).filter(|call| is_wanted(request, call)));
             }
         }
@@ -143,7 +143,7 @@ async fn changed(
     lookups.know(&rows);
     let (mut calls, mut seen) = (Vec::<Call>::new(), HashSet::new());
     for row in rows.iter().rev().filter(|row| is_visible(row)) {
-        let Some(joined) = lookups.from_any(row).await? else { continue };
+        let Some(joined) = lookups.of_record(row).await? else { continue };
         let call = joined.describe(context);
         if seen.insert(call.id.clone()) && is_of_filter(request, &call) && is_wanted(request, &call) {
             calls.push(call);

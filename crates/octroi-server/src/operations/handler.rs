@@ -24,6 +24,8 @@ pub(crate) type Plan<T> = Result<PlannedChange<T, OperationError>, OperationErro
 
 /// Several changes of the same kind, each with its name and its own record.
 pub(crate) type Plans<K, T> = Vec<(K, Plan<T>)>;
+/// What became of each of them.
+pub(crate) type Outcomes<K, T> = Vec<(K, Result<T, OperationError>)>;
 
 /// Makes the answer of what became of several changes.
 type Answering = Box<dyn FnOnce(Vec<Result<Value, OperationError>>) -> Result<Value, OperationError> + Send>;
@@ -186,7 +188,7 @@ pub(crate) fn recorded_by_log<O: Operation>(
 /// A handler that plans several changes, and what makes the answer of their results.
 pub(crate) fn changes<O: Operation, K: Send + 'static, T>(
     plan: impl for<'a> Handle<'a, O::Request, Result<Plans<K, T>, OperationError>>,
-    answer: fn(Vec<(K, Result<T, OperationError>)>) -> O::Response,
+    answer: fn(Outcomes<K, T>) -> O::Response,
 ) -> Handler
 where
     T: Serialize + DeserializeOwned + Send + 'static,

@@ -59,7 +59,8 @@ impl Case {
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         // From within, where connections are spawned: what comes from outside has a queue of its own.
-        self.runtime.block_on(async { BackgroundTasks::new(Handle::current()).spawn("test", task) })
+        let _within = self.runtime.enter();
+        BackgroundTasks::new(Handle::current()).spawn("test", task)
     }
 
     fn keep_rounds(&self) {

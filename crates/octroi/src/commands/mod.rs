@@ -41,7 +41,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     match command {
         Command::Up(options) => Box::pin(up::run(options)).await,
         Command::Open(options) => open::run(options).await,
-        Command::Stdio(options) => stdio::run(options).await,
+        Command::Stdio(options) => Box::pin(stdio::run(options)).await,
         Command::Config(command) => config::run(command),
         Command::Policy(command) => policy::run(command).await,
         Command::DemoServer => crate::demo::serve().await.map_err(|error| Failure::from_error(&error)),

@@ -154,7 +154,7 @@ mod tests {
         fs::write(place.join("bad.toml"), "id =").unwrap();
         fs::write(place.join("open.toml"), template).unwrap();
         fs::set_permissions(place.join("open.toml"), fs::Permissions::from_mode(0o666)).unwrap();
-        fs::write(place.join("large.toml"), "#".repeat((FILE_BYTES + 1) as usize)).unwrap();
+        fs::write(place.join("large.toml"), "#".repeat(usize::try_from(FILE_BYTES + 1).unwrap())).unwrap();
         fs::write(place.join("bytes.toml"), [0xff, 0xfe]).unwrap();
         fs::create_dir(place.join("directory.toml")).unwrap();
         fs::write(place.join(".hidden.toml"), "id =").unwrap();

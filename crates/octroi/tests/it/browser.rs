@@ -173,8 +173,8 @@ async fn a_code_signs_one_browser_in_and_nobody_makes_one_of_an_access_token() {
         let gateway = &gateway;
         async move { perform(gateway, &token, origin.as_deref(), ("tokens_sign_in_code", json!({}))).await.1 }
     };
-    let made = make(admin.clone(), None).await;
-    let code = made["result"]["structuredContent"]["code"].as_str().expect("a code").to_owned();
+    let answer = make(admin.clone(), None).await;
+    let code = answer["result"]["structuredContent"]["code"].as_str().expect("a code").to_owned();
     let browser = Browser::new();
     assert_eq!(browser.sign_in(&gateway, &code).await.status, 200);
     assert_eq!(Browser::new().sign_in(&gateway, &code).await.status, 401, "once");

@@ -195,8 +195,8 @@ pub(super) fn notify(fields: &mut FieldMerger<'_>, kept: &mut NotifySection, new
     fields.field(&["timeout"], &mut kept.timeout, timeout, harmless);
 }
 
-pub(super) fn rest(fields: &mut FieldMerger<'_>, kept: &mut RestSection, new: &RestSection) {
-    let RestSection { is_enabled } = new;
+pub(super) fn rest(fields: &mut FieldMerger<'_>, kept: &mut RestSection, new: RestSection) {
+    let RestSection { is_enabled } = &new;
     fields.field(&["enabled"], &mut kept.is_enabled, is_enabled, |_, after| !*after);
 }
 

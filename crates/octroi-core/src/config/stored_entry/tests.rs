@@ -10,6 +10,7 @@ fn map(json: &Json) -> JsonMap<String, Json> {
     json.as_object().unwrap().clone()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a lookup, which may fail elsewhere")]
 fn lookup(kind: ReferenceKind, name: &str) -> Result<Option<String>, String> {
     Ok(match (kind, name) {
         (ReferenceKind::Env, "HOST") => Some("of the host".to_owned()),

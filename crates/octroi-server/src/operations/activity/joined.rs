@@ -85,7 +85,7 @@ impl<'a> Lookups<'a> {
     }
 
     /// The call that a record begins; `None` if an earlier record does.
-    pub(super) async fn from_first(
+    pub(super) async fn begun_by(
         &self,
         first: AuditRow,
         ends: &mut HashMap<String, AuditRow>,
@@ -118,7 +118,7 @@ impl<'a> Lookups<'a> {
     }
 
     /// The call that a record belongs to.
-    pub(super) async fn from_any(&self, row: &AuditRow) -> Result<Option<Joined>, OperationError> {
+    pub(super) async fn of_record(&self, row: &AuditRow) -> Result<Option<Joined>, OperationError> {
         if row.tool.is_none() {
             return Ok(None);
         }

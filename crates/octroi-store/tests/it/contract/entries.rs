@@ -56,7 +56,7 @@ async fn every_change_is_a_revision() {
             updated_by: "bob".to_owned(),
         };
         assert_eq!(made, expected);
-        assert_eq!(store.server_entries().await.unwrap(), [expected.clone()]);
+        assert_eq!(store.server_entries().await.unwrap(), std::slice::from_ref(&expected));
         let renamed = draft("1", "memos", json!({"a": 3}), Some(1));
         let changed = store.save_server_entry(&renamed, "ada", 9).await.unwrap().unwrap();
         let entry = Some(CanonicalJson::of(json!({"a": 3})));

@@ -1,6 +1,7 @@
 //! Built-in templates that say they are verified: each package is installed in its version, and its tools are listed
 //! through Octroi.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use octroi_core::template::{PackageRegistry, Provider, Template, builtin};
@@ -62,7 +63,7 @@ async fn verified_templates_list_their_tools() {
                 }
                 value => value.to_string(),
             };
-            config.push_str(&format!("{key} = {value}\n"));
+            let _ = writeln!(config, "{key} = {value}");
         }
     }
     let gateway = TestGateway::start(&octroi(), &config).await;

@@ -98,14 +98,14 @@ async fn denied_calls_are_problems_and_are_counted() {
     other.call(&json!({"tool": "peer.echo", "arguments": {"text": "x"}})).await;
     let member = as_holder(&gateway, ANA, Era::Modern).await;
     for step in ["minute", "ten_minutes"] {
-        let stats = |arguments: Value| {
+        let ask = |arguments: Value| {
             let member = &member;
             async move {
                 let found = member.call("calls_stats", arguments).await.expect("a result");
                 found["structuredContent"].clone()
             }
         };
-        let found = stats(json!({"step": step, "by": "tool"})).await;
+        let found = ask(json!({"step": step, "by": "tool"})).await;
         // A member does not see the calls of another's agents.
         let total = &found["total"];
         assert_eq!(
@@ -133,7 +133,7 @@ async fn denied_calls_are_problems_and_are_counted() {
             (json!({"step": step, "server": "nobody"}), 0),
             (json!({"step": step, "tool": "mcp:peer:fail"}), 0),
         ] {
-            assert_eq!(stats(arguments.clone()).await["total"]["calls"], calls, "{arguments}");
+            assert_eq!(ask(arguments.clone()).await["total"]["calls"], calls, "{arguments}");
         }
     }
     let refused = member.call("calls_stats", json!({"agent": "other"})).await.expect("a result");
