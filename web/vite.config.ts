@@ -49,7 +49,6 @@ export default defineConfig({
     },
   },
   worker: { format: "es" },
-  server: { proxy: { "/mcp": "http://127.0.0.1:7878", "/ui": "http://127.0.0.1:7878" } },
   test: {
     environment: "jsdom",
     include: ["src/**/*.test.{ts,tsx}"],
