@@ -64,7 +64,7 @@ fn npm(arguments: &[&str]) -> Command {
 }
 
 fn build_into(out: &str) -> Result<(), Failure> {
-    run_long(&mut npm(&["run", "build", "--", "--outDir", out]))
+    run_long(&mut npm(&["run", "build", "--", "--emptyOutDir", "--outDir", out]))
 }
 
 /// Builds the same source again, elsewhere.
