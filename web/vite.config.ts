@@ -1,16 +1,20 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
 /** Leaves a compressed form beside each file that gets smaller. The gateway serves them as they are. */
 function compressed(): Plugin {
+  let out = "";
   return {
     name: "compressed",
     apply: "build",
+    configResolved(config) {
+      out = resolve(config.root, config.build.outDir);
+    },
     closeBundle() {
-      for (const entry of readdirSync("dist", { recursive: true, withFileTypes: true })) {
+      for (const entry of readdirSync(out, { recursive: true, withFileTypes: true })) {
         if (!entry.isFile() || !/\.(html|js|css|svg)$/.test(entry.name)) continue;
         const path = join(entry.parentPath, entry.name);
         const plain = readFileSync(path);
@@ -49,7 +53,6 @@ export default defineConfig({
     },
   },
   worker: { format: "es" },
-  server: { proxy: { "/mcp": "http://127.0.0.1:7878", "/ui": "http://127.0.0.1:7878" } },
   test: {
     environment: "jsdom",
     include: ["src/**/*.test.{ts,tsx}"],

@@ -12,6 +12,13 @@ const screens: Record<string, string> = {
   overview: "/",
   approvals: "/approvals",
   approval: "/approvals/APPROVAL",
+  activity: "/activity",
+  servers: "/servers",
+  tools: "/tools",
+  agents: "/agents",
+  policies: "/policies",
+  audit: "/audit",
+  settings: "/settings",
 };
 
 test("shots", async ({ page, gateway, context }) => {
@@ -44,8 +51,8 @@ test("shots", async ({ page, gateway, context }) => {
         for (const [name, path] of Object.entries(screens)) {
           await page.goto(gateway.url + path.replace("APPROVAL", approval?.id ?? ""));
           await expect(page.locator("#main")).toBeVisible();
-          await page.waitForLoadState("networkidle").catch(() => undefined);
-          await page.waitForTimeout(300);
+          await page.waitForTimeout(400);
+          await expect(page.locator(".skeleton")).toHaveCount(0);
           await page.screenshot({ path: join(directory, `${name}-${language}-${scheme}-${width}.png`) });
         }
       }

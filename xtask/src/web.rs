@@ -64,7 +64,7 @@ fn npm(arguments: &[&str]) -> Command {
 }
 
 fn build_into(out: &str) -> Result<(), Failure> {
-    run_long(&mut npm(&["run", "build", "--", "--outDir", out]))
+    run_long(&mut npm(&["run", "build", "--", "--emptyOutDir", "--outDir", out]))
 }
 
 /// Builds the same source again, elsewhere.
@@ -94,7 +94,8 @@ fn install_chromium() -> Result<(), Failure> {
     let install = |arguments: &[&str]| {
         run_long(Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
     };
-    let arguments = ["install", "--yes", "--quiet", "--no-install-recommends", "chromium"];
+    let arguments =
+        ["install", "--yes", "--quiet", "--no-install-recommends", "chromium", "fonts-wqy-zenhei"];
     install(&arguments).or_else(|_| install(&["update", "--quiet"]).and_then(|()| install(&arguments)))
 }
 

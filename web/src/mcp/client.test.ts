@@ -62,6 +62,17 @@ describe("the tab's side of the connection", () => {
     expect(sent.at(-1)).toEqual({ type: "watch", uris: [] });
   });
 
+  it("notices what the gateway does not report any more", () => {
+    const { port, receive } = portPair();
+    const client = new GatewayClient(port, null);
+    const uncovered = vi.fn();
+    client.onChanges({ updated: vi.fn(), uncovered, stale: vi.fn() });
+    client.watch("resource://a");
+    receive({ type: "listening", uris: ["resource://a", "resource://b"] });
+    receive({ type: "listening", uris: ["resource://b"] });
+    expect(uncovered).toHaveBeenCalledExactlyOnceWith("resource://a");
+  });
+
   it("passes failures and cancellations on", async () => {
     const { port, sent, receive } = portPair();
     const client = new GatewayClient(port, null);

@@ -150,7 +150,7 @@ export class GatewayClient {
         for (const listener of this.#stateListeners) listener();
         return;
       case "listening":
-        for (const uri of message.uris) this.#begins(uri);
+        this.#covers(new Set(message.uris));
         return;
       case "updated":
         this.#changes?.updated(message.uri);
@@ -159,6 +159,16 @@ export class GatewayClient {
         this.#changes?.stale();
         return;
     }
+  }
+
+  #covers(uris: Set<string>): void {
+    for (const uri of [...this.#covered].filter(uri => !uris.has(uri))) {
+      this.#covered.delete(uri);
+      this.#changes?.uncovered(uri);
+      // It is read again once it is reported again.
+      if (this.#watched.has(uri)) this.#readEarly.add(uri);
+    }
+    for (const uri of uris) this.#begins(uri);
   }
 
   #begins(uri: string): void {

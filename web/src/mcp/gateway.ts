@@ -23,10 +23,19 @@ export interface GatewayEvents {
   stale(): void;
 }
 
-/** Lists are always watched, so that going from screen to screen changes nothing about the stream. */
-const ALWAYS: string[] = Object.values(resources)
-  .filter(resource => !resource.uri.includes("{") && resource.form !== "text" && resource.access === "people")
-  .map(resource => resource.uri);
+/**
+ * Lists that most screens show are always watched, so that going from screen to screen seldom changes the stream. Not
+ * all of them: each counts for the limit of new subscriptions, also when a page is loaded again.
+ */
+const ALWAYS: string[] = [
+  resources.pendingApprovals.uri,
+  resources.servers.uri,
+  resources.heldPins.uri,
+  resources.agents.uri,
+  resources.tokens.uri,
+];
+/** What the gateway did not agree to report is asked for again after this time. */
+const ASK_AGAIN_MS = 30_000;
 
 export class Gateway {
   readonly #session: Session;
@@ -195,7 +204,10 @@ export class Gateway {
       void before?.subscription.close();
       void subscription.closed.then(how => this.#closed(subscription, how));
       this.#arrived(before === null);
-      this.#events.listening([...uris]);
+      const honoured = subscription.honoredFilter.resourceSubscriptions ?? [];
+      this.#events.listening(honoured);
+      // There were too many new subscriptions in this minute, or something is gone.
+      if (honoured.length < uris.size) this.#schedule(ASK_AGAIN_MS);
     } catch (thrown) {
       if (generation === this.#generation) this.#failed(failureOf(thrown));
     } finally {
