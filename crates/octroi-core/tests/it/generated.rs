@@ -34,7 +34,7 @@ fn the_examples_of_the_page_can_be_read() {
     let page = page();
     let examples: Vec<&str> =
         page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(examples.len(), 13);
+    assert_eq!(examples.len(), 14);
     for example in examples {
         assert_eq!(load(Toml, example).problems, Vec::new(), "{example}");
     }
