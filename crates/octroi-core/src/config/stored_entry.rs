@@ -122,10 +122,12 @@ pub fn read_stored(key: &ServerKey, entry: &Json, context: StoredContext<'_>) ->
         spec
     });
     if matches!(key.scope, Scope::User(_)) {
-        problems.extend(VARIABLES.into_iter().filter(|name| has(name)).map(|name| {
+        let refused = VARIABLES.into_iter().filter(|name| has(name)).map(|name| {
             let message = format!("`{name}` is not for a user's own server: it names variables of Octroi");
             refusal(key, message, "store the value with `octroi secret set NAME`, and write `${secret:NAME}`")
-        }));
+        });
+        // First: whether such a variable is set is nothing that its writer could mend.
+        problems.splice(0..0, refused);
     }
     if let EntryWriter::Member { may_run_commands } = context.writer {
         problems.extend(refused_of_member(key, members, spec.as_ref(), may_run_commands));

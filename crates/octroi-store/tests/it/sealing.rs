@@ -104,7 +104,8 @@ async fn make_plain(directory: &Path) {
          ALTER TABLE agents DROP COLUMN title; ALTER TABLE agents DROP COLUMN owner;
          ALTER TABLE agents DROP COLUMN created_at_ms; ALTER TABLE agents DROP COLUMN created_by;
          ALTER TABLE agents DROP COLUMN paused_at_ms; ALTER TABLE agents DROP COLUMN paused_by;
-         ALTER TABLE agents DROP COLUMN pause_reason; ALTER TABLE audit_nodes DROP COLUMN indexed_seq;
+         ALTER TABLE agents DROP COLUMN pause_reason; ALTER TABLE agents DROP COLUMN preset;
+         ALTER TABLE agents DROP COLUMN system_prompt; ALTER TABLE audit_nodes DROP COLUMN indexed_seq;
          DROP VIEW audit_decisions;"
     );
     run_sql(directory, &plain).await;

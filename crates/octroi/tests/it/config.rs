@@ -256,6 +256,9 @@ fn show_hides_secrets() {
             max_subscriptions = 1000
             max_subscriptions_per_minute = 300
 
+            [rest]
+            enabled = true
+
             [mcp]
             enabled = true
             auto_reload = "ask"
@@ -387,6 +390,8 @@ fn show_tells_origins() {
         ----- out
         [server]
         listen = "127.0.0.1:9"  # option --listen
+
+        [rest]
 
         [mcp]
 

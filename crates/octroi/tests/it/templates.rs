@@ -136,7 +136,7 @@ async fn agents_are_created_from_presets() {
         ["reviewer", "Be kind.", "strict", "execution", "web", "ana"].map(Value::from)
     );
     let policy = listed(&ana, "policy_show", json!({"level": "agent", "agent_id": "one"})).await;
-    assert!(policy["policy"]["source"].as_str().is_some_and(|source| source.contains("[[ask]]")), "{policy}");
+    assert!(policy["source"].as_str().is_some_and(|source| source.contains("[[ask]]")), "{policy}");
     // Its model is told so, in both eras.
     let token = listed(&ana, "tokens_create", json!({"agent_id": "one"})).await;
     let token = token["token"].as_str().expect("a token");

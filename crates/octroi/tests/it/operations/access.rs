@@ -56,6 +56,7 @@ fn who_may(name: &str, face: Face) -> For {
             | "clients_list"
             | "approvals_decide_many"
             | "pins_history"
+            | "tokens_sign_in_code"
             | "calls_stats"
             | "servers_add"
             | "servers_toggle"
@@ -133,11 +134,33 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
     let (nothing, peer) = (json!({}), json!({"name": "peer"}));
     let approval = world.approval;
     match name {
-        "servers_list" | "health_check_all" | "config_reload" | "tools_list_catalog" | "approvals_list"
-        | "pins_list" | "pins_lock" | "agents_list" | "users_list" | "tokens_list" | "secrets_list"
-        | "policy_schema" | "policy_proposals" | "audit_verify" | "audit_report" | "policy_test"
-        | "policy_explain" | "attention_list" | "clients_list" | "gateway_status" | "quotas_list"
-        | "config_show" | "calls_stats" | "sessions_list" | "templates_list" | "presets_list" => nothing,
+        "servers_list"
+        | "health_check_all"
+        | "config_reload"
+        | "tools_list_catalog"
+        | "approvals_list"
+        | "pins_list"
+        | "pins_lock"
+        | "agents_list"
+        | "users_list"
+        | "tokens_list"
+        | "secrets_list"
+        | "policy_schema"
+        | "policy_proposals"
+        | "audit_verify"
+        | "audit_report"
+        | "policy_test"
+        | "policy_explain"
+        | "attention_list"
+        | "clients_list"
+        | "gateway_status"
+        | "quotas_list"
+        | "config_show"
+        | "calls_stats"
+        | "sessions_list"
+        | "templates_list"
+        | "presets_list"
+        | "tokens_sign_in_code" => nothing,
         "servers_add" => json!({"name": format!("new-{who}"), "entry": {"url": "https://new.example/mcp"}}),
         "servers_update" => json!({"name": SERVER, "entry": {"title": format!("by {who}")}}),
         "servers_history" => json!({"name": SERVER}),

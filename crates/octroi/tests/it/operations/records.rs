@@ -108,7 +108,23 @@ async fn every_change_leaves_one_record() {
     let mut of_people = Vec::new();
     let token = world.done("tokens_create", json!({"agent_id": "tester"})).await;
     let token = token["details"]["id"].clone();
+    let session = world.done("sessions_create", json!({"agent_id": "tester"})).await["id"].clone();
     for (name, arguments) in [
+        (
+            "servers_add",
+            json!({"name": "stored", "entry": {"url": "https://new.example/mcp", "start": "manual"}}),
+        ),
+        ("servers_update", json!({"name": "stored", "entry": {"title": "Stored"}})),
+        ("servers_rollback", json!({"name": "stored", "revision": 1})),
+        ("servers_switch_many", json!({"names": ["stored"], "enabled": false})),
+        ("servers_delete", json!({"name": "stored"})),
+        ("agents_attach_server", json!({"agent_id": "other", "server": "peer"})),
+        ("agents_detach_server", json!({"agent_id": "other", "server": "peer"})),
+        ("agents_update_mcp_config", json!({"agent_id": "other", "servers": null})),
+        ("sessions_create", json!({"agent_id": "other"})),
+        ("sessions_set_mcp_config", json!({"session_id": session, "enabled_servers": ["peer"]})),
+        ("sessions_close", json!({"session_id": session})),
+        ("tokens_sign_in_code", json!({})),
         ("servers_toggle", json!({"name": "broken", "enabled": false})),
         ("servers_test", json!({"name": "peer"})),
         ("servers_refresh", json!({"name": "peer", "start": true})),
