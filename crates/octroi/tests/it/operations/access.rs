@@ -190,7 +190,6 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "approvals_reveal" => json!({"id": world.masked, "path": "/token"}),
         "pins_accept" => json!({"server": "peer", "name": "echo", "hash": "0".repeat(64)}),
         "pins_reject" | "pins_history" => json!({"server": "peer", "name": "echo"}),
-        "audit_prove" => json!({"seq": 1}),
         "audit_export" => json!({"format": "csv"}),
         "policy_rollback" => json!({"level": "agent", "agent_id": "tester", "version": 1}),
         "pins_forget" => json!({"server": "peer", "name": "nothing"}),
@@ -216,7 +215,7 @@ pub(super) fn arguments(world: &Objects<'_>, name: &str, who: &str) -> Value {
         "agents_reject_proposal" => json!({"id": world.proposal, "reason": "no"}),
         "policy_propose" => json!({"source": "", "rationale": "none"}),
         "audit_query" | "calls_list" => json!({"agent": "tester"}),
-        "audit_show" => json!({"seq": 1}),
+        "audit_show" | "audit_prove" => json!({"seq": 1}),
         "audit_purge" => json!({"before_ms": 0}),
         name => panic!("{name} has no arguments here"),
     }

@@ -99,6 +99,30 @@ fn of_kind(records: &[Value], kind: Kind) -> Vec<&Value> {
     records.iter().filter(|record| record["kind"] == kind.as_str()).collect()
 }
 
+/// What people decide about calls that wait, and about proposals.
+async fn decisions(world: &TestSetup) -> Vec<(&'static str, Value)> {
+    let mut of_people = Vec::new();
+    for (n, name) in
+        ["agents_approve_request", "agents_deny_request", "agents_decide_request"].into_iter().enumerate()
+    {
+        let mut arguments = json!({"call_id": world.asks(i64::try_from(n).expect("small")).await});
+        if name == "agents_decide_request" {
+            arguments["decision"] = json!("deny_abort");
+        }
+        of_people.push((name, arguments));
+    }
+    of_people
+        .push(("approvals_decide_many", json!({"ids": [world.asks(10).await], "decision": "deny_continue"})));
+    let remembered = world.asks(11).await;
+    world.done("agents_approve_request", json!({"call_id": remembered, "remember": "exact"})).await;
+    of_people.push(("approvals_forget_rule", json!({"id": remembered})));
+    let masked = world.asks_with_secret().await;
+    of_people.push(("approvals_reveal", json!({"id": masked, "path": "/token"})));
+    of_people.push(("agents_approve_proposal", json!({"id": world.proposes().await})));
+    of_people.push(("agents_reject_proposal", json!({"id": world.proposes().await, "reason": "no"})));
+    of_people
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_change_leaves_one_record() {
     let world = TestSetup::new().await;
@@ -157,24 +181,7 @@ async fn every_change_leaves_one_record() {
     ] {
         of_people.push((name, arguments));
     }
-    for (n, name) in
-        ["agents_approve_request", "agents_deny_request", "agents_decide_request"].into_iter().enumerate()
-    {
-        let mut arguments = json!({"call_id": world.asks(i64::try_from(n).expect("small")).await});
-        if name == "agents_decide_request" {
-            arguments["decision"] = json!("deny_abort");
-        }
-        of_people.push((name, arguments));
-    }
-    of_people
-        .push(("approvals_decide_many", json!({"ids": [world.asks(10).await], "decision": "deny_continue"})));
-    let remembered = world.asks(11).await;
-    world.done("agents_approve_request", json!({"call_id": remembered, "remember": "exact"})).await;
-    of_people.push(("approvals_forget_rule", json!({"id": remembered})));
-    let masked = world.asks_with_secret().await;
-    of_people.push(("approvals_reveal", json!({"id": masked, "path": "/token"})));
-    of_people.push(("agents_approve_proposal", json!({"id": world.proposes().await})));
-    of_people.push(("agents_reject_proposal", json!({"id": world.proposes().await, "reason": "no"})));
+    of_people.extend(decisions(&world).await);
     let hash = world.quarantined().await;
     for (name, arguments) in [
         ("pins_reject", json!({"server": "peer", "name": "echo", "hash": hash})),
