@@ -57,10 +57,10 @@ impl Case {
         Self { runtime, turns, time, order: Arc::default() }
     }
 
+    #[expect(clippy::async_yields_async, reason = "the task is waited for later, with all others")]
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         // From within, where connections are spawned: what comes from outside has a queue of its own.
-        let _within = self.runtime.enter();
-        BackgroundTasks::new(Handle::current()).spawn("test", task)
+        self.runtime.block_on(async { BackgroundTasks::new(Handle::current()).spawn("test", task) })
     }
 
     fn keep_rounds(&self) {
