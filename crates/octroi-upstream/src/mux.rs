@@ -175,11 +175,12 @@ impl Mux {
         let message = Envelope::parse(message).ok().filter(|message| message.kind() == Kind::Request);
         let id = message.and_then(|message| message.id()?.as_number());
         let refused = id.and_then(|id| self.table.lock().calls.remove(&id));
+        // Before the answer: whoever gets it sends the call again at once, and must not find this channel open.
+        self.close(reason.clone());
         if let Some(refused) = refused {
             // The receiver may have been dropped meanwhile.
-            drop(refused.answer.send(ChannelAnswer::NotTaken(reason.clone())));
+            drop(refused.answer.send(ChannelAnswer::NotTaken(reason)));
         }
-        self.close(reason);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
