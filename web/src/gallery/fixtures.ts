@@ -1,6 +1,5 @@
 // What the gallery shows: ordinary things, and what a hostile server would send.
 
-import type { OwnedServer, OwnedServerDetail, ServerHistory, Template } from "@/api/servers";
 import type {
   Agent,
   Approval,
@@ -12,6 +11,10 @@ import type {
   CallStatistics,
   HeldPin,
   PinHistory,
+  ServerDetail,
+  ServerHistory,
+  ServerStatus,
+  Template,
   ToolDetail,
   ToolSummary,
 } from "@/api/types";
@@ -278,10 +281,10 @@ export const servers = Array.from({ length: 14 }, (_, i) => ({
   managed_by: i % 2 === 0 ? "db" : "file",
   enabled: i % 9 !== 4,
   ...(i % 9 === 5 && { error: `the program ended: exit status 1 ${HOSTILE.control}` }),
-})) as unknown as OwnedServer[];
+})) as unknown as ServerStatus[];
 
 export const server = {
-  ...(servers[0] as OwnedServer),
+  ...(servers[0] as ServerStatus),
   description: `Repositories, issues and pull requests. ${HOSTILE.markup}`,
   quarantined: 2,
   error: "the last list of tools took longer than 10 s",
@@ -298,12 +301,15 @@ export const server = {
     latency_ms: i === 7 ? null : 40 + Math.round(30 * Math.sin(i / 4)) + ((i * 17) % 23),
     error: i === 7 ? "connection refused" : null,
   })),
-} as unknown as OwnedServerDetail;
+} as unknown as ServerDetail;
 
 export const serverHistory: ServerHistory = {
+  id: "s-1",
   revisions: [
     {
       revision: 2,
+      name: "hub",
+      changed: ["timeout"],
       change: "updated",
       entry: { url: "https://api.githubcopilot.com/mcp/", timeout: "30s" },
       at: ago(500),
@@ -311,6 +317,8 @@ export const serverHistory: ServerHistory = {
     },
     {
       revision: 1,
+      name: "hub",
+      changed: ["timeout"],
       change: "added",
       entry: { url: "https://api.githubcopilot.com/mcp/" },
       at: ago(86_400),

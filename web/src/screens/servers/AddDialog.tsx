@@ -2,7 +2,7 @@
 // run or reach is shown before anything is saved.
 
 import { useState } from "react";
-import type { Template } from "@/api/servers";
+import type { Template } from "@/api/types";
 import { type Built, type Entry, fromCommand, fromJson, fromTemplate, nameFrom, resolved } from "@/lib/entry";
 import { parse } from "@/lib/json";
 import { useText } from "@/messages";

@@ -2,8 +2,7 @@
 
 import { Pause, Play, RotateCw, Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { OwnedServerDetail as ServerDetail, ServerHistory } from "@/api/servers";
-import type { LogLines, ServerCheck, ToolSummary } from "@/api/types";
+import type { LogLines, ServerCheck, ServerDetail, ServerHistory, ToolSummary } from "@/api/types";
 import { isContainer, parse, toText } from "@/lib/json";
 import { toMs } from "@/lib/time";
 import { urls } from "@/lib/urls";

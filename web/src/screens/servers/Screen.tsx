@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { serverLog } from "@/api/refs";
-import { type OwnedServer, type OwnedServerDetail, useServerOperation, useServerQuery } from "@/api/servers";
+import type { ServerDetail, ServerStatus } from "@/api/types";
 import { resource } from "@/api/uri";
 import { urls } from "@/lib/urls";
 import { useGateway, useOperation, usePerson, useQueryOperation, useResource } from "@/mcp/hooks";
@@ -59,7 +59,7 @@ function ServerTable() {
             onFilter={filters.set}
             onOpen={name => navigate(urls.server(name))}
             onAdd={() => filters.set({ add: "1" })}
-            onToggle={(server: OwnedServer, enabled) =>
+            onToggle={(server: ServerStatus, enabled) =>
               toggle.mutate(
                 { name: server.name, enabled },
                 {
@@ -85,7 +85,7 @@ function AddServer({ onClose }: { onClose(): void }) {
   const gateway = useGateway();
   const person = usePerson();
   const { navigate } = useLocation();
-  const templates = useServerQuery("templates_list", {});
+  const templates = useQueryOperation("templates_list", {});
   const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: null });
   const add = async ({ name, scope, entry, secrets }: NewServer) => {
     setState({ isBusy: true, error: null });
@@ -128,7 +128,7 @@ function ServerScreen({ name }: { name: string }) {
   const tab: ServerTab = SERVER_TABS.find(one => one === given) ?? "overview";
   const changesWith = [SERVERS, resource("server", { id: name })];
   const server = useQueryOperation("servers_get", { name }, { changesWith });
-  const owned: OwnedServerDetail | undefined = server.data;
+  const owned: ServerDetail | undefined = server.data;
   const isStored = owned?.managed_by === "db";
   const tools = useQueryOperation(
     "tools_list_catalog",
@@ -140,7 +140,7 @@ function ServerScreen({ name }: { name: string }) {
     { name, lines: 500 },
     { changesWith: [serverLog(name)], enabled: tab === "logs" },
   );
-  const history = useServerQuery(
+  const history = useQueryOperation(
     "servers_history",
     { name },
     { changesWith, enabled: tab === "configuration" && isStored },
@@ -148,9 +148,9 @@ function ServerScreen({ name }: { name: string }) {
   const test = useOperation("servers_test");
   const restart = useOperation("servers_restart");
   const toggle = useOperation("servers_toggle");
-  const update = useServerOperation("servers_update");
-  const remove = useServerOperation("servers_delete");
-  const rollback = useServerOperation("servers_rollback");
+  const update = useOperation("servers_update");
+  const remove = useOperation("servers_delete");
+  const rollback = useOperation("servers_rollback");
   const onError = report.failed;
   return (
     <Loaded query={server}>

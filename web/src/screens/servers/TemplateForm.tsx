@@ -1,7 +1,7 @@
 // The form of a template, made from its fields.
 
 import { useState } from "react";
-import type { Template, TemplateField } from "@/api/servers";
+import type { Template, TemplateField } from "@/api/types";
 import { rank } from "@/lib/fuzzy";
 import { useText } from "@/messages";
 import { Badge, Button, EmptyState, Field, Input, Notice, Select, Textarea, Untrusted } from "@/ui";

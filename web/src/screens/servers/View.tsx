@@ -1,7 +1,7 @@
 // All servers in a dense table.
 
 import { Plus, Server } from "lucide-react";
-import type { OwnedServer as ServerStatus } from "@/api/servers";
+import type { ServerStatus } from "@/api/types";
 import { urls } from "@/lib/urls";
 import { useText } from "@/messages";
 import { useFormat } from "@/messages/format";
