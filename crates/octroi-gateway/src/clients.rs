@@ -20,6 +20,9 @@ use crate::subscriptions::{Listener, Subscriptions};
 const IDLE_MS: i64 = 5 * 60_000;
 /// So many clients of one principal are listed; beyond, the one that was idle longest is left out.
 const OF_PRINCIPAL_MAX: usize = 100;
+/// What a client says about itself is kept up to this length; with more it is listed without a name. Each request is
+/// compared with it.
+const INFO_BYTES_MAX: usize = 4 << 10;
 
 /// All clients that are connected.
 pub struct Clients {
@@ -44,6 +47,12 @@ pub struct ClientName<'a> {
     pub info: Option<&'a Bytes>,
     /// How it reaches Octroi.
     pub transport: &'static str,
+}
+
+impl<'a> ClientName<'a> {
+    fn kept_info(&self) -> Option<&'a Bytes> {
+        self.info.filter(|info| info.len() <= INFO_BYTES_MAX)
+    }
 }
 
 /// A client that is connected.
@@ -193,7 +202,7 @@ impl Clients {
             transport: name.transport,
             session: name.session.cloned(),
             // Copied, so that it does not keep the whole request in memory.
-            info: name.info.map(|info| Bytes::copy_from_slice(info)),
+            info: name.kept_info().map(|info| Bytes::copy_from_slice(info)),
             since_ms: now_ms,
             last_ms: AtomicI64::new(now_ms),
             n_requests: AtomicU64::new(0),
@@ -212,7 +221,7 @@ impl Entry {
     fn is(&self, name: &ClientName<'_>) -> bool {
         self.era == name.era
             && *self.owner == *name.owner
-            && self.info.as_ref() == name.info
+            && self.info.as_ref() == name.kept_info()
             && self.transport == name.transport
             && self.principal.token() == name.principal.token()
     }
@@ -355,6 +364,17 @@ mod tests {
         assert_eq!(left(&clients), [0_u64; 0]);
         clients.sweep();
         assert!(clients.by_principal.read().is_empty());
+    }
+
+    #[test]
+    fn what_a_client_says_at_length_is_not_kept() {
+        let (clients, _) = clients();
+        let coder = Principal::agent("coder", "ana", TokenName::labelled("t"));
+        let [one, other] = ["a", "b"].map(|letter| Bytes::from(letter.repeat(INFO_BYTES_MAX + 1)));
+        let _streams =
+            [one, other].map(|info| clients.stream(&name(&coder, Era::Modern, "coder", Some(&info))));
+        let listed = clients.list();
+        assert_eq!(listed.iter().map(|one| (one.n_streams, &one.info)).collect::<Vec<_>>(), [(2, &None)]);
     }
 
     #[test]
